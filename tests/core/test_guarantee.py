@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sottovoce import GRR, Guarantee, Promise
+from sottovoce.accounting import rounds
 from sottovoce.errors import GuaranteeError, ParameterError
 from sottovoce.promise import DP, LDP, LIP, Against, Neighbours, Notion, Protected, Unit, composed
 from sottovoce.promise.words import common_promise, level_cells, levels_words
@@ -80,6 +81,16 @@ def test_notions_that_do_not_compose_are_refused() -> None:
         under + one(1.0)
     with pytest.raises(GuaranteeError, match="different things"):
         one(1.0) + Guarantee((Promise(DP, 1.0),))
+
+
+def test_promises_that_do_not_say_what_neighbours_are_do_not_add_up() -> None:
+    """Of one mechanism, changed records; of the other, one record more or less."""
+    about = {"neighbours": Neighbours.UNSTATED, "against": Against.RESULT}
+    guarantee = Guarantee((Promise(DP, 1.0, **about),))
+    with pytest.raises(GuaranteeError, match="do not say which data sets are neighbours"):
+        _ = guarantee + guarantee
+    assert guarantee.times(3).epsilon == 3.0
+    assert rounds(Promise(DP, 0.1, **about), 100, slack=1e-6).delta == 1e-6
 
 
 def test_a_promise_under_a_prior_is_left_out_where_another_remains() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import pickle
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -151,3 +152,10 @@ def test_how_many_answers_are_protected_in_words(answers: int, line: str, words:
     promise = Promise(LDP, 1.0, unit=Unit(Protected.RECORD, answers=answers))
     assert f"ε = 1 for {line}, against" in Guarantee((promise,)).line()
     assert str(promise.unit).startswith(words)
+
+
+@given(st.fractions(min_value=0, max_value=20), st.fractions(min_value=0, max_value=1))
+def test_exact_numbers_are_rounded_up(epsilon: Fraction, delta: Fraction) -> None:
+    promise = Promise(DP, epsilon, delta)  # type: ignore[arg-type]
+    assert Fraction(promise.epsilon) >= epsilon
+    assert Fraction(promise.delta) >= delta

@@ -166,6 +166,9 @@ def test_promises_for_each_party_and_for_a_whole_person():
     assert person.unit.protects is Protected.RECORD
     assert {promise.against for promise in v.guarantee.promises} == {Against.PARTIES}
     assert any("dealer" in sentence for sentence in person.assuming)
+    # A colluding party knows its own columns, which are a part of the whole person.
+    assert any("knows its own columns" in sentence for sentence in person.assuming)
+    assert not any("own columns" in s for promise in parties for s in promise.assuming)
     assert v.costs_of(None) == {"A": Fraction(1, 2), "B": Fraction(3, 2), "C": Fraction(5, 2)}
     mv = v.with_method("mv").guarantee.promises
     assert [promise.epsilon for promise in mv] == [0.5] * 4

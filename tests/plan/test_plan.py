@@ -9,7 +9,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.errors import ParameterError, UselessEstimateWarning
-from sottovoce.mechanisms.registry import compared_kinds
+from sottovoce.mechanisms.registry import by_id, compared_kinds
 from sottovoce.planning.choose import best_kind
 from tests.laws.entries import CATEGORICAL
 
@@ -87,6 +87,8 @@ def test_levels_are_equal_groups_weighted_by_size():
         ({"d": 4, "n": 10, "levels": {}}, "empty"),
         ({"d": 4, "n": 10, "epsilon": 1.0, "error": 0.001}, "no design reaches"),
         ({"d": 4, "n": 10, "error": 1e-9}, "no design reaches"),
+        ({"d": 4, "n": 10, "error": 1e-9}, ": ask more people, or allow a larger error$"),
+        ({"d": 4, "epsilon": 1, "error": 1e-9}, ": choose a larger epsilon, or allow a larger"),
     ],
 )
 def test_bad_requirements_are_refused(options, message):
@@ -178,6 +180,18 @@ def test_defaults_for_very_many_values_have_short_reports_and_nearly_the_lowest_
     chosen, lowest = ranked[kind], min(one.std_error for one in ranked.values())
     assert chosen.report_bytes <= 16
     assert chosen.std_error <= 1.1 * lowest
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 16.0, 20.0])
+@pytest.mark.parametrize("size", [(1 << 27) + 1, 1 << 30, 1 << 31])
+def test_what_is_recommended_can_be_counted(size: int, epsilon: float) -> None:
+    recommended = [one.mechanism for one in sv.choose(size, epsilon)]
+    plans = [sv.plan(d=size, n=1000, epsilon=epsilon), sv.plan(d=size, n=10**9, error=1e-6)]
+    recommended += [by_id(x.name)(size, epsilon=x.epsilon) for plan in plans for x in plan]
+    for mechanism in recommended:
+        counts = mechanism.aggregate(mechanism.randomise([size - 1, 7]), values=[7, size - 1])
+        assert counts.reports == 2
+    assert "grr" in {one.mechanism.id for one in sv.choose(1 << 27, epsilon)}
 
 
 @pytest.mark.parametrize("size", [2, 100, 8192])

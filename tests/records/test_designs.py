@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -75,3 +77,19 @@ def test_what_cannot_be_is_left_out_or_refused() -> None:
     assert "sample one attribute" not in [d.name for d in designs([3] * 5, n=10, average=5.0)]
     with pytest.raises(ParameterError, match="whole number of people"):
         designs([3], n=0, average=1.0)
+
+
+@pytest.mark.parametrize("average", [0.1, 0.7, 1.1, 2.0, 1 / 3])
+@pytest.mark.parametrize("attributes", [1, 2, 3, 7])
+@pytest.mark.parametrize("public", [False, True])
+def test_a_plan_promises_what_its_records_promise(
+    average: float, attributes: int, public: bool
+) -> None:
+    """Rounded up, and budgets in whole steps."""
+    values = [sv.Attribute(f"a{k}", 3) for k in range(attributes)]
+    records = sv.Records(values, epsilon_average=average, public=public, floor=average / 3)
+    name = f"{'public' if public else 'hidden'}, random"
+    (planned,) = (one.guarantee for one in records.designs(1000) if one.name == name)
+    epsilons = [promise.epsilon for promise in planned.promises]
+    assert epsilons == [promise.epsilon for promise in records.guarantee.promises]
+    assert Fraction(epsilons[0]) >= attributes * Fraction(average)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,10 +12,11 @@ import sottovoce as sv
 from sottovoce import accounting
 from sottovoce.accounting.pairs import Pair, shifted
 from sottovoce.accounting.search import MARGIN
-from sottovoce.errors import GuaranteeError
+from sottovoce.errors import GuaranteeError, ParameterError, ShareError
 from sottovoce.noise import DiscreteGaussian
 from sottovoce.noise.binomial import log_pmf
 from sottovoce.promise import DP, LDP, Against, Guarantee, Neighbours
+from sottovoce.transport import Batch
 
 S = sv.secure
 ITEMS = ["car", "bike", "train", "foot", "bus"]
@@ -241,3 +243,54 @@ def _ideal(protocol: S.DPDG, people: int) -> Pair:
     law = DiscreteGaussian(float(shares.law.sigma) * (people - protocol.collusion) ** 0.5)
     reach = law.reach(1e-60)
     return shifted(law.log_pmf(np.arange(-reach, reach + 1)), 1e-60, shares.step)
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        S.BinomialNoise(2, epsilon=1.0),
+        S.DPDG(2, epsilon=1.0),
+        S.Dummies(2, rate=0.5, epsilon=1.0, delta=1e-3),
+        S.Suppressed(2, rate=0.3, epsilon=1.0, delta=1e-3, neighbours="add-remove"),
+        S.DPDS(2, rate=0.4, count=10, delta=1e-2),
+        S.DPCS(2, rate=0.4, count=10, delta=1e-2),
+        S.TSS(2, rate=0.4, report=0.5, count=10, delta=1e-1),
+    ],
+    ids=lambda protocol: protocol.name,
+)
+def test_two_runs_with_the_same_people_are_not_one_promise(protocol: S.Protocol) -> None:
+    """Each says that the other adds to it, since neither knows of the other."""
+    answers = np.arange(400) % 2
+    for run in (protocol.simulate(answers), protocol.simulate(answers)):
+        for promise in run.guarantee.promises:
+            assert any("another run" in sentence for sentence in promise.assuming)
+
+
+@pytest.mark.parametrize("kind", [S.DPCS, S.DPDS, partial(S.TSS, report=0.5)])
+def test_a_count_that_so_few_people_cannot_reach_promises_nothing(kind) -> None:
+    """Four answers with 100 holders each take 397 people: 99 others for each, and the person."""
+    about = {"rate": 0.4, "count": 100, "delta": 1e-6}
+    with pytest.raises(ParameterError, match="396 people cannot be 100 holders of each of 4"):
+        kind(4, users=396, **about)
+    assert kind(4, users=397, **about).guarantee.promises
+    few = kind(4, **about).simulate(np.arange(396) % 4)
+    assert not few.guarantee.promises
+    assert "at least 397 people" in few.estimate.guarantee.line()
+    assert kind(4, **about).simulate(np.arange(397) % 4).guarantee.promises
+
+
+def test_people_who_drop_out_may_leave_too_few_for_the_count() -> None:
+    """Helpers open no sum of them; a committee does, which then promises nothing."""
+    about = {"rate": 0.4, "count": 10, "delta": 1e-2}
+
+    def lost(batch: Batch) -> tuple[Batch, ...]:
+        return (batch.select(batch.sender < 18) if batch.kind == "share" else batch,)
+
+    answers = np.arange(20) % 2
+    helped = S.DPDS(2, helpers=2, **about)
+    assert helped.simulate(answers).guarantee.promises
+    with pytest.raises(ShareError, match="fewer people than the promise needs"):
+        helped.session(answers).run(tamper=lost)
+    committee = S.TSS(2, report=1, collusion=1, committee=3, **about)
+    assert committee.simulate(answers).guarantee.promises
+    assert not committee.session(answers).run(tamper=lost).guarantee.promises

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
-from ..checks import checked_count, checked_delta
+from ..checks import checked_count, checked_delta, float_above
 from ..errors import GuaranteeError, ParameterError
 from ..noise.binomial import at_least
 from ..promise import Guarantee, Promise
@@ -67,12 +68,8 @@ def rounds(promise: Promise, k: int, *, slack: float = 0.0) -> Promise:
     if least >= basic.epsilon:
         return basic
     # kδ + slack is a little more than 1 − (1 − δ)^k (1 − slack), and exact.
-    (spent,) = (Guarantee((replace(basic, epsilon=0.0),)) + _only(basic, slack)).promises
-    return replace(basic, epsilon=least, delta=spent.delta)
-
-
-def _only(promise: Promise, delta: float) -> Guarantee:
-    return Guarantee((replace(promise, epsilon=0.0, delta=delta),))
+    spent = min(1.0, float_above(Fraction(basic.delta) + Fraction(slack)))
+    return replace(basic, epsilon=least, delta=spent)
 
 
 def _delta(epsilon: float, k: int, total: float) -> float:

@@ -100,9 +100,11 @@ class Foreign:
 def comparisons(subject: Any, inquiry: Inquiry) -> Iterator[Comparison]:
     """Every promise at every level, at some of the rates: the least, one between, the largest."""
     ours = callable(getattr(subject, "ways", None))
-    collection = subject if ours else Foreign(subject, inquiry.promise)
+    collection: Any = subject if ours else Foreign(subject, inquiry.promise)
     if inquiry.allocation is not None and not hasattr(collection, "guarantee_for"):
         raise ParameterError("allocation divides epsilon over the attributes of records; leave it")
+    # Records of a study.
+    named: str = collection.name if ours and getattr(collection, "study", None) else ""
     for way in _some_ways(collection.ways()):
         for promise in _promises(collection, way, inquiry):
             if promise.notion is LIP:
@@ -127,7 +129,7 @@ def comparisons(subject: Any, inquiry: Inquiry) -> Iterator[Comparison]:
                 answers,
                 pairs,
                 way.label,
-                getattr(question, "name", ""),
+                getattr(question, "name", "") or named,
             )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +54,7 @@ class Finding:
     choice : str
         The public level and rate of the people whose reports were drawn, where there are any.
     question : str
-        The name of the question, where it has one.
+        The name of the question, or of records in a study, where there is one.
     comparisons : int
         How many findings the audit has; the probability of a false alarm is divided among them.
     """
@@ -108,11 +108,18 @@ class Finding:
         )
         where = f"At {self.choice}: " if self.choice else ""
         evidence = (
-            f"Distinguished best: {self.pair[0]!r} from {self.pair[1]!r} by {self.event}, seen "
-            f"{a:,} of {n:,} times against {b:,} of {m:,} times."
+            f"Distinguished best: {_words(self.pair[0])} from {_words(self.pair[1])} by "
+            f"{self.event}, seen {a:,} of {n:,} times against {b:,} of {m:,} times."
         )
         return (
             f"{where}epsilon is at least {self.epsilon:.4f} with confidence {self.confidence:.10g};"
             f" the promise is {self.promise.epsilon:g} for {self.promise.unit}. {verdict}\n"
             + (evidence if self.epsilon > 0 else "Nothing distinguished the answers.")
         )
+
+
+def _words(answer: Any) -> str:
+    """An answer as people write it; of records, with the attributes' names."""
+    if not isinstance(answer, Mapping):
+        return repr(answer)
+    return f"({', '.join(f'{name}: {value!r}' for name, value in answer.items())})"

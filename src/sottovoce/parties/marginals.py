@@ -53,6 +53,10 @@ ALIGNED = (
     "everyone's rows are about the same people, which the parties compare by their keys; who these "
     "people are is known to all parties"
 )
+OWN_COLUMNS = (
+    "whoever looks does not hold what differs between the two records: a party that works with the "
+    "curator knows its own columns, and only the other columns are hidden from it"
+)
 PUBLIC_SIZES = "how many rows each party has is public"
 ALONE = (
     "no party works with the curator or with another party; everyone follows the protocol, and may "

@@ -15,9 +15,9 @@ import numpy as np
 
 from ..checks import checked_count
 from ..contract.aggregate import Aggregate
+from ..contract.collection import SEEDED
 from ..contract.route import AddedNoise, Route
 from ..errors import AnswerError, ParameterError, ShareError
-from ..mechanisms.mechanism import SEEDED
 from ..promise import Guarantee
 from ..randomness import Source, source_of
 from ..transport import Machine, drive

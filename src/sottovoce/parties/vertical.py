@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -27,7 +27,7 @@ from .counting import Rows
 from .design import exact_budgets, marginals_of
 from .engines import Engine, engine_of
 from .machines import ColumnsParty
-from .marginals import ALIGNED
+from .marginals import ALIGNED, OWN_COLUMNS
 from .methods import Method, Solved
 from .methods.registry import COLUMNS
 from .products import Plan as Products
@@ -262,6 +262,7 @@ class Vertical(Protocol):
         whole = sum((r.cost(next(iter(r.weights)), self.neighbours) for r in releases), Fraction(0))
         spare = sum((r.delta for r in releases), Fraction(0))
         person = self._promise(whole, spare, Unit(Protected.RECORD))
+        person = replace(person, assuming=(*person.assuming, OWN_COLUMNS))
         return Guarantee((*parties.promises, person))
 
     # --- what is shown --------------------------------------------------------------------------

@@ -141,9 +141,12 @@ def choose(
         if not issubclass(kind, LinearMechanism):
             continue
         try:
-            candidates.append(_candidate(kind(values, epsilon=epsilon), people))
-        except ParameterError as refusal:  # too many values for reports with a bit for each
+            mechanism = kind(values, epsilon=epsilon)
+            mechanism.check_countable()
+        except ParameterError as refusal:  # too many values for it, or for its counts
             refusals.append(refusal)
+        else:
+            candidates.append(_candidate(mechanism, people))
     if not candidates:
         raise refusals[0]
     enough = _CLOSE * min(candidate.std_error for candidate in candidates)

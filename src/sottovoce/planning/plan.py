@@ -292,7 +292,13 @@ def plan(
     if not good:
         aim = "can be drawn" if error is None else f"reaches a standard error of {error!r}"
         least = f"; the least is {min(x.std_error for x in designs):.3g}" if designs else ""
-        raise ParameterError(f"no design {aim}{least}: ask more people, or choose a larger epsilon")
+        remedies = {
+            "ask more people": n is not None,
+            "choose a larger epsilon": bool(menu),
+            "allow a larger error": error is not None,
+        }
+        advice = ", or ".join(words for words, stated in remedies.items() if stated)
+        raise ParameterError(f"no design {aim}{least}: {advice}")
     return Plan(requirement, tuple(sorted(good, key=_rank)))
 
 

@@ -212,6 +212,11 @@ def composed(guarantees: Iterable[Guarantee]) -> Guarantee:
 def _add(a: Promise, b: Promise) -> Promise:
     if not a.notion.adds_up:
         raise GuaranteeError(f"promises of {a.notion} do not add up; state them side by side")
+    if a.neighbours is Neighbours.UNSTATED:
+        raise GuaranteeError(
+            "these promises do not say which data sets are neighbours, so that they may be about "
+            "different ones; take many rounds of one with times(…), and state others side by side"
+        )
     return replace(
         a,
         epsilon=_sum_up(a.epsilon, b.epsilon),

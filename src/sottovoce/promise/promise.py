@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
-from numbers import Real
+from numbers import Rational, Real
 from typing import Any
 
+from ..checks import float_above
 from ..errors import GuaranteeError
 from . import words
 from .assumptions import OWN_DEVICE
@@ -169,6 +170,8 @@ def _number(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise GuaranteeError(f"the {name} of a promise is {value!r}; it must be a number")
     try:
-        return float(value)
+        # Rounded up where no float is the number: a promise never rounds in its own favour.
+        near = float(value)
+        return float_above(Fraction(value)) if isinstance(value, Rational) else near
     except OverflowError as error:
         raise GuaranteeError(f"the {name} of a promise is larger than any float") from error

@@ -17,16 +17,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
-from ..checks import MOST_EPSILON
+from ..checks import MOST_EPSILON, float_above
 from ..contract.design import Design, Requirement
 from ..errors import ParameterError
 from ..mechanisms import GRR, SubsetSelection
 from ..promise import LDP, OWN_DEVICE, Guarantee, Promise, Protected, Unit
 from ..promise.assumptions import ANY_PART, EQUAL_PART, HIDDEN, INDEPENDENT, UP_TO_PART
 from .allocation import FLOOR, Floats, flip
+from .levels import largest_part
 
 _POINTS = 20_000
 _MOST_TUPLES = 1 << 31
@@ -46,7 +48,7 @@ def designs(
     """
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ParameterError(f"n is {n!r}; it must be a whole number of people, at least 1")
-    m, total = len(sizes), len(sizes) * average
+    m, total = len(sizes), float_above(len(sizes) * Fraction(average))
     parts = _parts(m)
     low, floor = floors = floors or (0.0, min(FLOOR, average))
 
@@ -54,7 +56,8 @@ def designs(
         return least + parts * (total - least * m)
 
     whole = -(-(m + sum(sizes)) // 8)
-    most, above = (min(total - (m - 1) * least, MOST_EPSILON) for least in floors)
+    record = Promise(LDP, total, unit=Unit(Protected.RECORD, answers=m))
+    most, above = (largest_part(record, least) for least in floors)
 
     def design(
         name: str, unit: float, size: int, answer: tuple[str, float], *assuming: str

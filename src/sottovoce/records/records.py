@@ -368,7 +368,7 @@ class Records(Collection):
         from .marginal import marginal
 
         estimate = marginal(self, self._patterns(aggregate), attributes, method=method)
-        return replace(estimate, _origins=marks_of(aggregate, attributes))
+        return replace(estimate, **self._behind(aggregate, attributes))
 
     def check_joint(self, attributes: Sequence[str], method: str, **options: Any) -> None:
         from .joint import checked
@@ -387,7 +387,12 @@ class Records(Collection):
         from .joint import joint
 
         table = joint(self, self._patterns(aggregate), attributes, method=method, **options)
-        return replace(table, _origins=marks_of(aggregate, attributes))
+        return replace(table, **self._behind(aggregate, attributes))
+
+    def _behind(self, aggregate: Aggregate, attributes: Sequence[str]) -> dict[str, Any]:
+        """What an estimate of some attributes must know of the reports that it comes from."""
+        promised = self.guarantee_behind(aggregate)
+        return {"guarantee": promised, "_origins": marks_of(aggregate, attributes)}
 
     def _patterns(self, aggregate: Aggregate) -> Sparse:
         self.accept(aggregate, Aggregate)

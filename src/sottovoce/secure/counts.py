@@ -100,6 +100,7 @@ class TrueCounts(PureMechanism):
         return replace(
             estimate,
             biased=True,
+            _covariance=None,  # what was suppressed has none
             method=f"suppressed below {route.threshold}",
             assuming=(
                 f"counts below {route.threshold} were suppressed and are shown as 0; those just "

@@ -48,7 +48,7 @@ class Sampling(Protocol):
         Probability of being in the sample; planned where epsilon is given instead.
     count : int, optional
         A public lower bound on the holders of every answer, the protected person included. It must
-        not be read from the data.
+        not be read from the data. Nothing is promised where the people are too few for it.
     epsilon : float, optional
         Instead of a rate: the largest rate that keeps (epsilon, delta) with `count` is taken.
     collusion : int
@@ -83,6 +83,31 @@ class Sampling(Protocol):
                 epsilon, self.delta, count, neighbours=self.neighbours, insiders=self.collusion
             )
         self._set(rate=checked_rate(rate), count=count)
+        if self.users is not None and (impossible := self._impossible(self.users)):
+            raise ParameterError(impossible)
+
+    @property
+    def least_people(self) -> int:
+        """How many people `count` takes: the others who hold each answer, and the person."""
+        return self.items * ((self.count or 1) - 1) + 1
+
+    def _impossible(self, people: int) -> str:
+        """Why so few people cannot be as many holders of every answer; empty where they can."""
+        if people >= self.least_people:
+            return ""
+        return (
+            f"{people:,} people cannot be {self.count or 1:,} holders of each of {self.items:,} "
+            f"answers (count), which takes at least {self.least_people:,} people"
+        )
+
+    def promised(
+        self, people: int, senders: Flags | None, rounds: int, earlier: Sizes = None
+    ) -> Guarantee:
+        """No promise where it is public that too few people are in the result for `count`."""
+        here = people if senders is None else int(senders.sum())
+        if here and (impossible := self._impossible(here)):
+            return Guarantee.none(impossible)
+        return super().promised(people, senders, rounds, earlier)
 
     def sampled(self, rounds: int, *assuming: str, against: Against) -> Guarantee:
         """The promise of the counts, or none where nothing is known about holders."""

@@ -102,6 +102,9 @@ class DPDS(SecureSum, Sampling):
 
     name = "dpds"
 
+    def least_senders(self, people: int) -> tuple[int, int]:
+        return people, self.least_people
+
     def promise(
         self, people: int, senders: Flags | None, rounds: int, earlier: Sizes = None
     ) -> Guarantee:

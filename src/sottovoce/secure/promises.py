@@ -25,6 +25,7 @@ COUNTED = (
     "hosts count all rounds of this question and protocol in which their people drew coins; those "
     "with another key, question or protocol come on top"
 )
+ONCE = "releases of the same answers that are not counted here, such as another run, add to this"
 CURATOR = "the curator, who sees all answers, is trusted with them"
 _PERSON = Unit(Protected.CONTRIBUTION)
 _PRECISION = 1e-3  # relative, of an epsilon that is searched for; rounded up

@@ -30,6 +30,7 @@ from ..sharing import PrimeField, smallest_prime_above
 from ..transport import Cost, Machine, Role, Views, drive
 from ..transport.in_process import Tamper
 from .counts import TrueCounts
+from .promises import ONCE
 from .receiving import Flags, Outcome, Setting, pack
 from .selection import coins, one_hot
 
@@ -230,12 +231,11 @@ class Protocol(ABC):
     def promised(
         self, people: int, senders: Flags | None, rounds: int, earlier: Sizes = None
     ) -> Guarantee:
-        """The promise, which may assume that it is public who gave no answer."""
+        """The promise, with what all protocols assume of other releases and missing answers."""
         guarantee = self.promise(people, senders, rounds, earlier)
-        if self.domain.missing != "public":
-            return guarantee
-        public = (replace(p, assuming=(*p.assuming, WHO_ANSWERED)) for p in guarantee.promises)
-        return Guarantee(tuple(public), guarantee.reason)
+        also = (ONCE, *(WHO_ANSWERED,) * (self.domain.missing == "public"))
+        promises = (replace(p, assuming=(*p.assuming, *also)) for p in guarantee.promises)
+        return Guarantee(tuple(promises), guarantee.reason)
 
     def simulate(
         self, values: Any, *, source: Source | None = None, views: bool | None = None
