@@ -255,7 +255,9 @@ def identity(path: str) -> object:
         about = Path(path).stat()
         if about.st_nlink > 1:  # else a file system without proper numbers need not be trusted
             return about.st_dev, about.st_ino
-    return str(Path(path).resolve())
+    with suppress(ValueError):  # a zero byte in the name
+        return str(Path(path).resolve())
+    return path
 
 
 def files_of(names: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
@@ -275,13 +277,18 @@ def files_of(names: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -
             f"the data set is {names!r:.80}; give the name of a file, folder or pattern, or a list "
             "of them"
         ) from error
-    return [file for path in paths for file in _files(path)]
+    return [file for path in paths for file in _files(os.fsdecode(path))]
 
 
 def _files(name: str) -> list[str]:
     if not name:
         raise FileError("the name of a file is empty; name a file, or . for this folder")
-    files = list_objects(name, _belongs) if is_address(name) else _local(name)
+    try:
+        files = list_objects(name, _belongs) if is_address(name) else _local(name)
+    except FileError:
+        raise
+    except OSError as error:  # a folder that does not let us look
+        raise FileError.of("cannot read", error.filename or name, error) from error
     if not files:
         wild = WILD if is_address(name) else _WILD
         what = "matches the pattern" if wild.search(name) else "is in the folder"
@@ -291,9 +298,9 @@ def _files(name: str) -> list[str]:
 
 def _local(name: str) -> list[str]:
     path = Path(name)
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112, that raises where we may not look
         return sorted(map(str, _below(path, path)))
-    if path.exists() or not _WILD.search(name):
+    if os.path.lexists(path) or not _WILD.search(name):
         return [name]  # where it does not exist, reading it says so
     parts = path.parts
     fixed = next(k for k, part in enumerate(parts) if _WILD.search(part))
@@ -320,7 +327,10 @@ def _matches(folder: Path, root: Path, pattern: Sequence[str]) -> Iterator[Path]
     if _WILD.search(first):
         found = [one for one in _entries(folder) if fnmatchcase(one.name, first)]
     else:
-        found = [folder / first] if os.path.lexists(folder / first) else []
+        found = []
+        with suppress(FileNotFoundError):  # and nothing else: it may be there
+            (folder / first).lstat()
+            found = [folder / first]
     for path in found:
         if not rest:
             yield path

@@ -16,16 +16,12 @@ from urllib.parse import quote, unquote
 from .errors import FileError, MissingExtraError
 
 WILD = re.compile(r"[*\[]")  # of a pattern; a question mark begins the options
+_SECRET = re.compile(r"secret|passw|token|key|sig", re.IGNORECASE)  # in the names of options
 
 
 def store_of(address: str) -> tuple[Any, str]:
     """The store of an address as a pyarrow file system, and the name of the object in it."""
-    if "@" in address.split("://", 1)[1].split("/")[0]:
-        # An address is shown in messages and kept in histories.
-        raise FileError(
-            "an address must not contain a password; set AWS_ACCESS_KEY_ID and "
-            "AWS_SECRET_ACCESS_KEY, or use the machine's own role"
-        )
+    _refuse_secrets(address)
     try:
         from pyarrow.fs import FileSystem
     except ImportError as error:
@@ -35,6 +31,18 @@ def store_of(address: str) -> tuple[Any, str]:
     except (OSError, ValueError, NotImplementedError) as error:
         raise FileError.of("cannot read", address, error) from error
     return store, name
+
+
+def _refuse_secrets(address: str) -> None:
+    """An address is shown in messages and kept in histories."""
+    plain, _, options = address.partition("?")
+    user = unquote(plain.split("://", 1)[1].split("/")[0]).rpartition("@")[0]
+    names = (option.partition("=")[0] for option in unquote(options).split("&"))
+    if ":" in user or any(map(_SECRET.search, names)):
+        raise FileError(
+            "an address must not contain a password or a key; set AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY, or use the machine's own role"
+        )
 
 
 @contextmanager
@@ -51,6 +59,7 @@ def opened_object(address: str) -> Iterator[BinaryIO]:
 
 def list_objects(address: str, belongs: Callable[[PurePosixPath], bool]) -> list[str]:
     """The objects below an address, or that match its pattern, if they belong to a data set."""
+    _refuse_secrets(address)
     plain, _, options = address.partition("?")
     wild = WILD.search(plain)
     root = plain[: plain.rindex("/", 0, wild.start())] if wild else plain

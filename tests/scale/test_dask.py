@@ -147,6 +147,14 @@ def test_whatever_a_worker_raises_is_one_of_our_errors(grr, client, monkeypatch)
         sv.scale.aggregate(collection, folder, engine=client)
 
 
+def test_a_closed_client_is_an_error_of_ours(grr, client) -> None:
+    collection, folder, _ = grr
+    closed = type(client)(client.scheduler.address)
+    closed.close()
+    with pytest.raises(TransportError):
+        sv.scale.aggregate(collection, folder, engine=closed)
+
+
 def test_many_joint_tables_are_the_same_as_one_by_one(client) -> None:
     records = sv.Records([sv.Attribute(name, 2) for name in "abc"], epsilon_average=4.0)
     answers = {name: np.arange(600) % (k + 2) % 2 for k, name in enumerate("abc")}
@@ -167,13 +175,29 @@ def test_many_joint_tables_are_the_same_as_one_by_one(client) -> None:
         sv.scale.joint_tables(records, counts, pairs, engine="spark")
 
 
+def test_workers_that_do_not_start_say_what_a_script_needs(monkeypatch) -> None:
+    def fail(**options):
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr("distributed.LocalCluster", fail)
+    refused = pytest.raises(TransportError, match='below `if __name__ == "__main__":`')
+    with refused, clusters.connected("dask"):
+        pass
+
+
 def test_clusters_that_are_not_there(client, monkeypatch) -> None:
     monkeypatch.setattr(clusters, "PATIENCE", 2.0)
-    with (
-        pytest.raises(TransportError, match=r"no cluster answers at 'sc://127\.0\.0\.1:1'"),
-        clusters.connected("spark", "sc://127.0.0.1:1/;token=hidden"),
+    for address in (
+        *("sc://127.0.0.1:1/;token=hidden", "sc://127.0.0.1:1;use_ssl=true;token=hidden"),
+        *("sc://127.0.0.1:1/?token=hidden", "sc://name:hidden@127.0.0.1:1"),
     ):
-        pass
+        with (
+            pytest.raises(TransportError, match=r"no cluster answers at 'sc://127\.0\.0\.1:1'"),
+            clusters.connected("spark", address),
+        ):
+            pass
+    said = clusters._reason(ValueError("Parameter 'token=ab==' should"), "sc://host/;token=ab==")
+    assert said == "Parameter '' should"
     for engine in clusters.CLUSTERS:
         for address in (
             "tcp://127.0.0.1:1",
@@ -266,6 +290,12 @@ def test_the_command_counts_on_a_cluster(command, tmp_path) -> None:
     words = ["aggregate", "reports", "--study", "study.toml", "--out", "here.sva"]
     assert CliRunner().invoke(main, words).exit_code == 0
     assert Path("here.sva").read_bytes() == Path("counts.sva").read_bytes()
+
+
+def test_the_command_looks_files_up_once(command, monkeypatch) -> None:
+    # Of a store, each name that is looked up is a request.
+    monkeypatch.setattr("sottovoce.scale.dataset.files_of", None)
+    assert command("--out", "counts.sva").exit_code == 0
 
 
 def test_the_command_names_what_cannot_be_read(command) -> None:

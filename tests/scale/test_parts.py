@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -20,6 +23,7 @@ from sottovoce import testing
 from sottovoce.collect import counting
 from sottovoce.collect.counting import Job, Part, Partial, count_files, count_part
 from sottovoce.contract.parquet import to_table
+from sottovoce.contract.reports import Reports, cut_file, read_batches
 from sottovoce.errors import (
     DigestError,
     FileError,
@@ -70,6 +74,8 @@ def test_small_files_share_a_task_and_large_parts_do_not() -> None:
     tasks = tasks_of(Job(collection), parts)
     assert [part for task in tasks for part in task] == parts
     assert [len(task) for task in tasks] == [6, 1, 3]
+    many = [Part(k, "x", "svr", None, 10) for k in range(10_000)]
+    assert max(map(len, tasks_of(Job(collection), many))) == 256  # every worker opens some
 
 
 def test_a_task_has_few_parts_where_their_tables_are_large() -> None:
@@ -200,6 +206,11 @@ def test_lost_and_damaged_results_are_errors(grr) -> None:
 
     with pytest.raises(MergeError, match="arrived damaged"):
         count_files(files, collection, engine=damaged)
+    for number, rows in ((7, 0), (-1, 0), (0, 7)):
+        right = count_part(Job(collection), Part(0, files[0], "svr", None, 1))
+        result = replace(right, part=number, rows=right.rows + rows)
+        with pytest.raises((TransportError, MergeError), match=r"of 60\d reports|are 7 parts"):
+            count_files(files, collection, engine=lambda job, parts, it=result: [it])
 
 
 def test_progress_goes_part_by_part_to_the_end(grr) -> None:
@@ -467,6 +478,34 @@ def test_a_pattern_names_a_folder_that_cannot_be_listed(tmp_path, monkeypatch) -
     assert files_of(f"{tmp_path}/day=1/*") == [f"{tmp_path}/day=1/a.svr"]
 
 
+def test_a_folder_that_does_not_let_us_look_is_not_left_out(tmp_path, monkeypatch) -> None:
+    for day in ("day=1", "day=2"):
+        Path(tmp_path, day).mkdir()
+        Path(tmp_path, day, "a.svr").write_bytes(b"")
+    lstat, stat = os.lstat, os.stat
+
+    def closed(look):
+        def looked(path, **options):
+            if "day=2/" in str(path):
+                raise PermissionError(13, "Permission denied", str(path))
+            return look(path, **options)
+
+        return looked
+
+    monkeypatch.setattr("os.lstat", closed(lstat))
+    monkeypatch.setattr("os.stat", closed(stat))
+    for pattern in ("*/a.svr", "day=2/?.svr/*"):
+        with pytest.raises(FileError, match=r"cannot read '.*day=2/a.svr': Permission denied"):
+            files_of(f"{tmp_path}/{pattern}")
+    assert files_of(f"{tmp_path}/day=2/a.svr") == [f"{tmp_path}/day=2/a.svr"]  # reading says why
+
+
+def test_names_that_no_file_can_have_are_refused() -> None:
+    for name in ("a" * 5000, "*/" + "a" * 5000, "a\0.svr"):
+        with pytest.raises(FileError):
+            sv.scale.aggregate(sv.GRR(5, epsilon=1.0), [name])
+
+
 def test_links_are_followed_but_not_in_circles(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     for folder, other in (("a", "b"), ("b", "a")):
@@ -514,6 +553,40 @@ def test_an_empty_name_is_not_this_folder(tmp_path, monkeypatch) -> None:
     Path("a.svr").write_bytes(b"")
     with pytest.raises(FileError, match="the name of a file is empty"):
         files_of("")
+
+
+def test_small_objects_are_waited_for_together(tmp_path, monkeypatch) -> None:
+    collection = sv.GRR(5, epsilon=1.0)
+    for k in range(16):
+        write(tmp_path / f"{k}.svr", reports_of(collection, 10 + k))
+    together = threading.Barrier(16)
+
+    def waiting(job, part):
+        together.wait(timeout=30)
+        return count_part(job, part)
+
+    monkeypatch.setenv("SOTTOVOCE_THREADS", "2")
+    monkeypatch.setattr(counting, "count_part", waiting)
+    assert sv.scale.aggregate(collection, f"file://{tmp_path}").reports == 16 * 10 + 120
+
+
+def test_heads_of_envelopes_in_a_store_are_not_asked_for_one_by_one(tmp_path, monkeypatch) -> None:
+    collection = sv.GRR(5, epsilon=1.0)
+    reports = reports_of(collection, 600)
+    write(tmp_path / "a.svr", reports, pieces=60)
+    asked: list[int] = []
+
+    class Stored(io.FileIO):
+        def readinto(self, buffer) -> int:
+            asked.append(len(buffer))
+            return super().readinto(buffer)
+
+    monkeypatch.setattr("sottovoce.contract.reports.opened", Stored)
+    batches = list(read_batches(tmp_path / "a.svr", expect=collection, form="svr"))
+    assert Reports.concatenate(batches).to_bytes() == reports.to_bytes()
+    cuts = cut_file(tmp_path / "a.svr", expect=collection, form="svr", rows=100)
+    assert len(cuts) == 6
+    assert len(asked) < 9
 
 
 def test_an_address_without_pyarrow_says_what_to_install(monkeypatch) -> None:
@@ -573,6 +646,12 @@ def test_a_column_of_the_file_is_never_replaced_by_a_folder(tmp_path) -> None:
     reports = reports_of(collection)
     write(tmp_path / "way=1" / "a.parquet", reports)
     assert sv.scale.aggregate(collection, tmp_path) == collection.aggregate(reports)
+
+
+def test_a_study_is_no_collection() -> None:
+    study = sv.Study("Work", (sv.GRR(sv.Attribute("commute", ["car", "bike"]), epsilon=1.0),))
+    with pytest.raises(ParameterError, match=r"give a mechanism.*study\.collection\(name\)"):
+        sv.scale.aggregate(study, "x.svr")
 
 
 def test_engines_that_are_none() -> None:

@@ -21,7 +21,8 @@ import pytest
 import sottovoce as sv
 from sottovoce import errors, testing
 from sottovoce.collect import counting
-from sottovoce.errors import DigestError, EstimateError, SeededError
+from sottovoce.errors import DigestError, EstimateError, ParameterError, SeededError
+from sottovoce.scale import clusters
 
 from .datasets import kinds, reports_of, write
 
@@ -96,6 +97,17 @@ def test_a_master_that_spark_does_not_know_is_an_error_of_ours() -> None:
     clean = {name: value for name, value in os.environ.items() if "SPARK" not in name}
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=clean)
     assert run.stdout.startswith("Spark does not start (Could not parse Master URL: 'local[x]');")
+
+
+@pytest.mark.parametrize("session", ["connect", "classic"])
+def test_a_session_of_the_process_is_neither_taken_for_another_nor_stopped(
+    request, session
+) -> None:
+    own = request.getfixturevalue(session)
+    refused = pytest.raises(ParameterError, match="has a Spark session already; pass it")
+    with refused, clusters.connected("spark", "local[7]"):
+        pass
+    assert own.range(3).count() == 3
 
 
 @pytest.mark.parametrize("session", ["connect", "classic"])

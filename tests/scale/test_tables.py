@@ -43,6 +43,14 @@ def worker(monkeypatch):
     return "worker"
 
 
+def test_tables_of_an_iterator_are_all_estimated(worker) -> None:
+    records, counts = records_of(3000)
+    for engine in (None, worker):
+        pairs = iter(["ab", "ca"])
+        tables = sv.scale.joint_tables(records, counts, pairs, engine=engine, method="em-full")
+        assert [table.name for table in tables] == ["a × b", "c × a"]
+
+
 @pytest.mark.parametrize(("method", "options"), METHODS)
 def test_a_table_is_put_together_from_numbers_and_text(worker, method, options) -> None:
     records, counts = records_of(3000)

@@ -263,8 +263,10 @@ class Columns:
                     f"{str(self.path)!r} has {counts[column]} columns named {column!r}; "
                     "rename all but one"
                 )
+            known = wanted.quoted or counts.keys() & self.wanted.keys()
+            held = f"it has {first_few(names, 20)}" if known else "its first line may be a row"
             raise AnswerError(
-                f"{str(self.path)!r} has no column {column!r}; it has {first_few(names, 20)}; "
+                f"{str(self.path)!r} has no column {column!r}; {held}; "
                 + (_other_first_line(names) or wanted.remedy + hint)
             )
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -19,6 +20,7 @@ from .. import errors
 from ..errors import FileError, MergeError, SottovoceError, TransportError, WireError
 from ..files import identity, is_address, opened, stamp
 from .progress import Progress, silent
+from .unreadable import explained, refuse_bad
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 PART_BYTES = 1 << 22  # of reports in a part: some milliseconds of counting
 PART_STEPS = 1 << 30  # of counting, where one report takes many: a fraction of a second
 _WHOLE = 1 << 16  # bytes of a file that is not worth cutting
+_REQUESTS = 16  # of a store at once
+_AT_ONCE = 1 << 24  # bytes of reports that take numpy longer than loading machine code
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +151,8 @@ def count_files(
             merging.add(result)
             done(merging.size)
     total = merging.finish()
-    if not skip_bad or total is None:
-        merging.refuse_bad(len(names))
+    if bad and (not skip_bad or total is None):
+        refuse_bad(bad, len(names))
     if total is None:
         raise MergeError("there are no reports to count")
     if not allow_equal and len(names) > 1:
@@ -180,7 +184,7 @@ def _cut_all(names: Sequence[str], job: Job) -> tuple[list[Part], dict[str, Sott
     if any(map(is_address, names)):
         from ..parallel import over_items
 
-        cuts = over_items(partial(_cut, job), names, threads=16)
+        cuts = over_items(partial(_cut, job), names, threads=_REQUESTS)
     by_name = {name: (parts, error) for name, parts, error in cuts}
     parts = [part for name in names for part in by_name[name][0]]
     bad = {name: error for name in names if (error := by_name[name][1]) is not None}
@@ -199,7 +203,7 @@ def _cut(job: Job, name: str) -> tuple[str, list[Part], SottovoceError | None]:
         before = stamp(name)
         cuts = cut_file(name, expect=job.collection, form=form, rows=part_rows(job))
     except (WireError, OSError) as error:
-        return name, [], _explained(job, name, error)
+        return name, [], explained(job.collection, name, error)
     return name, [Part(0, name, form, cut, size // len(cuts), before) for cut in cuts], None
 
 
@@ -232,22 +236,6 @@ def table_bytes(job: Job) -> int:
     return 8 * ways * (0 if others else getattr(first, "size", 0))
 
 
-def _explained(job: Job, name: str, error: SottovoceError | OSError) -> SottovoceError:
-    """The error, or one that says what the file is instead, where that can be seen."""
-    if isinstance(error, WireError):
-        from .recognise import not_reports, recognise
-
-        try:
-            columns = [column.name for column in job.collection.layout]
-            what = not_reports(name, recognise(name), columns)
-        except FileError as gone:  # meanwhile
-            return gone
-        return WireError(what) if what else error
-    return (
-        error if isinstance(error, SottovoceError) else FileError(f"cannot read {name!r}: {error}")
-    )
-
-
 # --- count ----------------------------------------------------------------------------------------
 
 
@@ -258,7 +246,7 @@ def count_part(job: Job, part: Part) -> Partial:
     try:
         counts = Sum(_counted(job, part)).total()
     except (SottovoceError, OSError) as error:
-        shown = _explained(job, part.file, error)
+        shown = explained(job.collection, part.file, error)
         return Partial(part.id, kind=type(shown).__name__, reason=str(shown))
     if counts is None:
         return Partial(part.id, kind="WireError", reason=f"{part.file!r} holds no reports")
@@ -294,14 +282,24 @@ def _stored(job: Job, name: str) -> Aggregate:
 
 
 def _here(job: Job, parts: Sequence[Part]) -> Iterable[Partial]:
+    from ..kernels.compiling import compile_at_once
     from ..kernels.count import replaced
 
+    if sum(part.size for part in parts) > _AT_ONCE:
+        compile_at_once()
     count = partial(count_part, job)
     if len(parts) < 2 or replaced("hash_support"):  # a GPU counts one part after the other
         return map(count, parts)
     from ..parallel import over_items
 
-    return over_items(count, parts)
+    # Of small objects in a store nearly all the time is waiting for it. Many large results would
+    # take much memory.
+    little = table_bytes(job) <= _WHOLE
+    groups: tuple[list[Part], list[Part]] = ([], [])
+    for part in parts:
+        groups[little and is_address(part.file) and part.size <= _WHOLE].append(part)
+    others, small = groups
+    return chain(over_items(count, small, threads=_REQUESTS), over_items(count, others))
 
 
 # --- merge ----------------------------------------------------------------------------------------
@@ -328,6 +326,11 @@ class _Merging:
 
     def add(self, result: Partial) -> None:
         """Merge a result, unless the part was merged before."""
+        if not 0 <= result.part < len(self._parts):  # a negative one would be another part
+            raise TransportError(
+                f"a result for part {result.part} came back, and there are {len(self._parts):,} "
+                "parts; has a worker other software?"
+            )
         part, evidence = self._parts[result.part], (result.rows, result.checksum, result.reason)
         first = self._results.setdefault(part.id, evidence)
         if first is not evidence:
@@ -360,6 +363,11 @@ class _Merging:
         if hashlib.sha256(result.counts).digest() != result.checksum:
             raise MergeError(f"the counts of part {part.id} of {part.file!r} arrived damaged")
         counts = Aggregate.from_bytes(result.counts, expect=self._collection)
+        if counts.reports != result.rows:
+            raise MergeError(
+                f"the counts of part {part.id} of {part.file!r} are of {counts.reports:,} reports, "
+                f"and its worker read {result.rows:,}"
+            )
         self._sums.setdefault(part.file, Sum()).add(counts)
 
     def _add_file(self, part: Part, counts: Aggregate | None, digest: bytes) -> None:
@@ -381,19 +389,3 @@ class _Merging:
                 "counted, try again"
             )
         return self._total.total()
-
-    def refuse_bad(self, files: int) -> None:
-        """Raise where files cannot be read, with all of them."""
-        if not self._bad:
-            return
-        if len(self._bad) == 1 == files:
-            raise next(iter(self._bad.values()))
-        kinds = {type(error) for error in self._bad.values()}
-        kind = kinds.pop() if len(kinds) == 1 else WireError
-        others = " (`sottovoce aggregate --skip-bad` counts the others)"
-        raise kind(
-            f"{len(self._bad):,} of {files:,} files cannot be read, and nothing was counted"
-            + (others if len(self._bad) < files else "")
-            + ": "
-            + "; ".join(map(str, self._bad.values()))
-        )

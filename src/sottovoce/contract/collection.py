@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 Columns = Mapping[str, NDArray[Any]]
 
+#: Why nothing is promised where no randomness was secret.
+SEEDED = "the reports were drawn from a seed, which undoes them"
 _STEPS = 5  # of a byte of a report, as `over_ranges` counts them: a quarter of a nanosecond
 
 
@@ -141,6 +143,12 @@ class Collection(ABC):
         """What holds for people who divide epsilon equally: at one way, or at all of them."""
         return self.guarantee if way is None else way.guarantee
 
+    def guarantee_behind(self, aggregate: Aggregate) -> Guarantee:
+        """What was promised to the people behind these counts."""
+        if aggregate.seeded:
+            return Guarantee.none(SEEDED)
+        return self.guarantee if aggregate.route is None else aggregate.route.guarantee
+
     @property
     def report_bytes(self) -> int:
         """Size of one report, without the envelope of a batch."""
@@ -208,7 +216,7 @@ class Collection(ABC):
             # Every thread has tables of its own: not where these are as large as the reports.
             tables = counting.count(reports[:0])
             cells = sum(table.size for table in tables.values() if isinstance(table, np.ndarray))
-            work = min(work, len(reports) // max(1, 8 * cells) * WORTH_A_THREAD)
+            work = min(work, len(reports) // max(1, 16 * cells) * WORTH_A_THREAD)
         if work <= WORTH_A_THREAD:
             return replace(counting._aggregate(reports), candidates=chosen)
         # From a multiple of 8 on, packed bits are in whole words and need not be copied.
@@ -327,6 +335,10 @@ def _instead(item: Any, kind: type) -> str:
         )
     if isinstance(item, Aggregate):
         return f"{kind.__name__} expected; this is an Aggregate, whose reports are counted already"
+    if isinstance(item, (list, tuple)) and item and isinstance(item[0], kind):
+        return f"one {kind.__name__} expected; a {type(item).__name__} of them was given: " + (
+            "count each and add the counts" if kind is Reports else "add them with +"
+        )
     first = "randomise(answers)" if kind is Reports else "aggregate(randomise(answers))"
     return (
         f"{kind.__name__} expected; {type(item).__name__} was given; if these are answers, "

@@ -7,9 +7,10 @@ Integers are little-endian.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -27,6 +28,7 @@ from ..files import is_address, opened, whole_file
 Form = Literal["svr", "parquet"]
 BATCH_ROWS = 1 << 18  # read from a file at once, or fewer where they are wide
 BATCH_BYTES = 1 << 24
+_AT_ONCE = 1 << 16  # bytes of an object that are read at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,11 +325,12 @@ def read_batches(
 
                 folders = folder_values(path)
                 batches = parquet_batches(stream, expect, cut=cut, folders=folders)
+                yield from _join_batches(batches)
             else:
                 from .codec import decode_stream
 
-                batches = decode_stream(stream, expect=expect, cut=cut)
-            yield from _join_batches(batches)
+                with _ahead(stream) as some:
+                    yield from _join_batches(decode_stream(some, expect=expect, cut=cut))
         except WireError as error:
             raise type(error)(f"{os.fspath(path)!r}: {error}") from error
 
@@ -348,9 +351,23 @@ def cut_file(
                 return list(cut_parquet(stream, rows=rows))
             from .codec import cut_stream
 
-            return list(cut_stream(stream, expect=expect, rows=rows))
+            with _ahead(stream) as some:
+                return list(cut_stream(some, expect=expect, rows=rows))
         except WireError as error:
             raise type(error)(f"{os.fspath(path)!r}: {error}") from error
+
+
+@contextmanager
+def _ahead(stream: BinaryIO) -> Iterator[BinaryIO]:
+    """The same, where every read of an object is a request: heads come with what follows them."""
+    if isinstance(stream, io.BufferedReader):  # a file here
+        yield stream
+        return
+    some = io.BufferedReader(stream, _AT_ONCE)  # type: ignore[type-var]
+    try:
+        yield some
+    finally:
+        some.detach()  # or it would close the stream
 
 
 def folder_values(path: str | os.PathLike[str]) -> dict[str, str]:

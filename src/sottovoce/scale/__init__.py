@@ -8,7 +8,7 @@ integers whatever the engine; participants' draws have no engine.
 from __future__ import annotations
 
 from .clusters import CLUSTERS, connected
-from .dataset import aggregate, count_dataset
+from .dataset import aggregate, count_dataset, count_on
 from .engines import ENGINES, counting
 from .tables import joint_tables
 
@@ -18,6 +18,7 @@ __all__ = [
     "aggregate",
     "connected",
     "count_dataset",
+    "count_on",
     "counting",
     "joint_tables",
 ]

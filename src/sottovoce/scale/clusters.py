@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import socket
 import sys
 from collections.abc import Callable, Iterator
@@ -79,7 +80,7 @@ def _try(address: str, *, greets: bool) -> None:
     """Refuse an address where nobody answers: the engines themselves would wait for minutes."""
     if ":" not in address or address.startswith(("k8s", "inproc")):
         return  # no host and port: a manager that Spark knows, or this process
-    shown = address.split("/;")[0]  # what follows may be a password
+    shown = _without_secrets(address, address)
     scheme, _, hosts = shown.rpartition("://")
     reasons = []
     for host in hosts.split(","):  # Spark may have several masters
@@ -98,6 +99,15 @@ def _try(address: str, *, greets: bool) -> None:
     )
 
 
+def _without_secrets(text: str, address: str) -> str:
+    """A text that may have an address in it, without its user and the options of Spark Connect."""
+    user = re.match(r"(\w+://)?([^/]*@)?", address)
+    secrets = [user[2] if user else None, *re.split("[;?]", address)[1:]]
+    for secret in filter(None, secrets):
+        text = text.replace(secret, "")
+    return text.rstrip("/;?")
+
+
 @contextmanager
 def _dask(address: str | None) -> Iterator[Any]:
     try:
@@ -110,19 +120,24 @@ def _dask(address: str | None) -> Iterator[Any]:
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     own: Any = nullcontext(address)
     if address is None:
-        own = LocalCluster(
-            n_workers=cores(),
-            threads_per_worker=1,
-            dashboard_address=None,
-            silence_logs=logging.ERROR,
-        )
+        try:
+            own = LocalCluster(
+                n_workers=cores(),
+                threads_per_worker=1,
+                dashboard_address=None,
+                silence_logs=logging.ERROR,
+            )
+        except RuntimeError as error:
+            raise TransportError(
+                f"Dask's workers do not start ({error}); each imports the script that starts them, "
+                'so that this must be below `if __name__ == "__main__":`'
+            ) from error
     with own as cluster:
         try:
             client = Client(cluster, timeout=PATIENCE)
         except (OSError, ValueError) as error:
-            raise TransportError(
-                f"there is no Dask scheduler at {address!r} ({error}); check the address"
-            ) from error
+            problem = f"there is no Dask scheduler at {address!r} ({error}); check the address"
+            raise TransportError(_without_secrets(problem, address or "")) from error
         with client:
             yield client
 
@@ -133,6 +148,10 @@ def _spark(address: str | None) -> Iterator[Any]:
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise MissingExtraError.of("pyspark", "spark", "counting on Spark") from error
+    if SparkSession.getActiveSession() is not None:  # it would be taken instead, and stopped
+        raise ParameterError(
+            "this process has a Spark session already; pass it as `engine`, or stop it first"
+        )
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("sottovoce aggregate")
     if address is not None and address.startswith("sc://"):
@@ -147,8 +166,8 @@ def _spark(address: str | None) -> Iterator[Any]:
         session = builder.getOrCreate()
     except Exception as error:  # of Spark, or of what joins Java to Python
         raise TransportError(
-            f"Spark does not start ({_reason(error)}); it needs Java 17, and the address of a "
-            "cluster that runs"
+            f"Spark does not start ({_reason(error, address)}); it needs Java 17, and the address "
+            "of a cluster that runs"
         ) from error
     try:
         yield session
@@ -156,7 +175,8 @@ def _spark(address: str | None) -> Iterator[Any]:
         session.stop()
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception, address: str | None) -> str:
     """What went wrong, in one line: what Java says, where it does."""
     java = getattr(error, "java_exception", None)
-    return str(error if java is None else java.getMessage()).splitlines()[0]
+    line = str(error if java is None else java.getMessage()).splitlines()[0]
+    return _without_secrets(line, address or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from typing import Any
 
 from ..collect.counting import Partial
@@ -56,7 +57,8 @@ def on_dask(
             "are installed here?"
         ) from error
     finally:
-        client.cancel(futures)
+        with suppress(Exception):  # of a client that is closed: there is nothing to cancel
+            client.cancel(futures)
 
 
 def _given_out(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..collect import counting
 from ..collect.counting import Count, Job, Part, Partial, count_files, count_part
 from ..collect.progress import Progress, silent
-from ..errors import SkippedWarning
+from ..errors import ParameterError, SkippedWarning
 from ..files import files_of, is_address
 from .clusters import runner_of
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..contract.collection import Collection
 
 _PARTS = 4  # of a full size in a task
+_FILES = 256  # in a task, however small: opening one takes longer than counting it
 _TABLES = 1 << 25  # bytes of the counts of a task
 Dataset = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -90,7 +91,18 @@ def count_dataset(
     collection: Collection, dataset: Dataset, *, engine: Any = None, **options: Any
 ) -> Count:
     """The same, with the files that were skipped; for the command line."""
-    files = files_of(dataset)
+    return count_on(engine, files_of(dataset), collection, **options)
+
+
+def count_on(engine: Any, files: Sequence[str], collection: Collection, **options: Any) -> Count:
+    """The same for the files of a data set, which are not looked up again."""
+    from ..contract.collection import Collection
+
+    if not isinstance(collection, Collection):
+        raise ParameterError(
+            f"the collection is {collection!r:.80}; give a mechanism, levels or records, such as "
+            "`study.collection(name)`"
+        )
     if engine is None:
         return count_files(files, collection, **options)
     run = runner_of(engine, "for the cores of this machine")
@@ -111,7 +123,7 @@ def tasks_of(job: Job, parts: Sequence[Part]) -> list[list[Part]]:
     Where tables are large, a task has few parts, because their counts come back together.
     """
     enough = _PARTS * counting.part_rows(job) * job.collection.report_bytes
-    most = max(1, _TABLES // max(1, counting.table_bytes(job)))
+    most = max(1, min(_FILES, _TABLES // max(1, counting.table_bytes(job))))
     tasks: list[list[Part]] = []
     size = enough
     for part in parts:

@@ -63,6 +63,7 @@ def joint_tables(
     >>> [table.values.shape for table in pairs]
     [(4,), (4,)]
     """
+    tables = list(tables)  # of an iterator, too, which would be used up by checking them
     for table in tables:
         records.check_joint(list(table), options.get("method", "model-average"))
     if engine is None:
