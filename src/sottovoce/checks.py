@@ -149,6 +149,11 @@ def printable(text: object) -> str:
     return "".join(map(_printable_sign, str(text)))
 
 
+def label_words(label: object) -> str:
+    """A label for a table, where that of the empty text must be seen, too."""
+    return printable(label) or '""'
+
+
 def _printable_sign(sign: str) -> str:
     if sign.isprintable():
         return sign

@@ -114,6 +114,45 @@ def test_a_number_with_a_slip_is_not_taken_for_no_answer(chromium: Any, tmp_path
         page.get_by_role("heading", name="This is what will be sent").wait_for()
 
 
+def test_a_decimal_comma_is_read_and_one_between_thousands_refused(
+    chromium: Any, tmp_path: Path
+) -> None:
+    """A field of type "number" keeps 125 of "12,5" in an English browser."""
+    study = sv.Study("Rooms", (sv.Piecewise(sv.Range("How large?", -10, 5000), epsilon=20.0),))
+    with serving(study, ABOUT, tmp_path) as served, visiting(chromium, served) as visit:
+        page = visit.open()
+        field, error = page.get_by_label("How large?"), page.locator("#form-error")
+        for typed in ("1,234", "1.234,5", "1 234", "1e3", "0x10", "Infinity", "-", ",", "12,5 m"):
+            field.fill(typed)
+            randomise(page)
+            assert f"“{typed}” is not clear" in error.text_content()
+            assert page.evaluate("localStorage.length") == 0
+        field.fill("")
+        field.press_sequentially(" 4512,50 ")
+        randomise(page)
+        page.get_by_role("heading", name="This is what will be sent").wait_for()
+        press_send(page)
+        arrived(page)
+        ((body, _),) = visit.posts
+        question = study.mechanism()
+        (report,) = unpack(body, study).reports.values()
+        assert abs(question.estimate(question.aggregate(report)).values[0] - 4512.5) < 100
+
+
+def test_who_has_no_level_to_choose_is_not_told_that_it_is_visible(
+    chromium: Any, tmp_path: Path
+) -> None:
+    question = sv.Attribute("Tea?", ["yes", "no"])
+    levels = sv.Levels.of(sv.GRR, question, {"strong": 0.5, "weak": 2.0})
+    for asked, name in ((sv.GRR(question, epsilon=1.0), "one"), (levels, "menu")):
+        study = sv.Study("Tea", (asked,))
+        with serving(study, ABOUT, tmp_path / name) as served, visiting(chromium, served) as visit:
+            page = visit.open()
+            page.locator("#promise").wait_for()  # until the page knows the study
+            shown = page.get_by_text("Which level you choose is visible").is_visible()
+            assert shown == (asked is levels)
+
+
 def test_what_an_analyst_has_typed_is_not_overwritten(context: Any, typed_server: Any) -> None:
     server, _ = typed_server
     product, town = list(STUDY)[1:]

@@ -206,6 +206,30 @@ def test_a_terminal_without_unicode_is_served(folder):
     assert json.loads(result.stdout)["question"] == "größe"
 
 
+def test_a_terminal_without_unicode_shows_what_can_be_read(folder):
+    """A replacement for every sign made differences "this ? last" and the guarantee "? = 1"."""
+    Path("study.toml").write_text(
+        'format = 1\ntitle = "T"\n[[question]]\nname = "q"\nvalues = ["Zürich", "日本", "Łódź"]\n'
+        'mechanism = "grr"\nepsilon = 1.0\n'
+    )
+    Path("a.csv").write_text("q\n" + "Zürich\n日本\nŁódź\n" * 1000)
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    for name in ("this", "last"):
+        words = ["randomise", "a.csv", "--study", "study.toml", "--again", "--out", f"{name}.svr"]
+        subprocess.run([*COMMAND, *words], check=True, capture_output=True)
+    result = subprocess.run(
+        [*COMMAND, "compare", "last.svr", "this.svr", "--study", "study.toml"],
+        capture_output=True,
+        encoding="ascii",
+        env=ascii_only,
+    )
+    lines = result.stdout.splitlines()
+    assert lines[0] == "T: q, this - last"
+    assert [line.split()[0] for line in lines[4:7]] == ["Zurich", "????", "?odz"]
+    assert len({line.index("%") for line in lines[4:7]}) == 1
+    assert lines[-1].startswith("epsilon = 2 for each answer")
+
+
 def on_a_terminal(*arguments, **environment):
     """The result of a command whose stderr is a terminal, and what it says there."""
     ours, theirs = pty.openpty()

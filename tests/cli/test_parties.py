@@ -110,6 +110,10 @@ def test_check_names_the_row_and_does_not_repeat_what_is_there(
     assert "there is no answer" in fails(*CHECK)
     data.write_text("smoker,weight\nyes,3\n")
     assert "'age'" in fails(*CHECK)
+    data.write_text("\n".join(lines[6:]) + "\n")  # without a header
+    said = fails(*CHECK)
+    assert "first line may be a row; name the columns" in said
+    assert "often" not in said
 
 
 def test_check_reads_tables_as_spreadsheets_save_them(

@@ -237,6 +237,21 @@ def test_questions_and_records_in_one_study(run, fails, json_of, table) -> None:
     findings = json_of("audit", *both, *trials)["findings"]
     assert findings[0]["question"] == "commute"
     assert {row["promise"]["epsilon"] for row in findings} >= {1.0, 9.0}
+    assert {row["question"] for row in findings} == {"commute", "health"}
+    said = run("audit", *health, *trials[:2]).stdout
+    assert ": health\n" in said
+    assert "Distinguished best: (" in said
+    assert "{'" not in said
+
+
+@pytest.mark.parametrize("values", ["0:40:60", "bins:0,40:60", "bins:5,1", "1", "a,,b", "bins:"])
+def test_a_slip_in_an_attribute_names_it_and_shows_how_it_is_written(fails, values) -> None:
+    words = ("--title", "T", "--records", "r", "--epsilon", "1", "--attribute", f"age={values}")
+    said = fails("study", "new", "slip.toml", *words)
+    assert f"--attribute 'age={values}': " in said
+    assert "values are written as age=a,b,c and bins of a number as age=bins:0,18,65,inf" in said
+    assert "--values" not in said
+    assert "--edges" not in said
 
 
 def test_what_the_command_cannot_do_is_said_in_its_own_words(run, fails, table) -> None:

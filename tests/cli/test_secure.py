@@ -222,6 +222,24 @@ def test_the_roles_as_processes(folder: Path, run: Any, fails: Any, start: Any) 
     assert "--again" in said
 
 
+def test_of_two_hosts_at_once_the_second_is_refused(
+    folder: Path, run: Any, fails: Any, monkeypatch: Any
+) -> None:
+    """Both began before either had a session, so that neither saw the other's at first."""
+    make_keys(run)
+    write_study(folder)
+
+    async def after_another(*_: Any, sessions: Any, joined: Any, **__: Any) -> None:
+        sessions.note(b"another run")
+        sessions.note(b"this run")
+        joined(b"this run")
+        raise AssertionError
+
+    monkeypatch.setattr("sottovoce.transport.network.take_part", after_another)
+    send = ("send", "answers.csv", "--study", "secure.toml", "--key", "north.key")
+    assert "--again" in fails("secure", *send, "--relay", "http://127.0.0.1:1")
+
+
 def test_a_new_key_of_the_aggregator_does_not_forget_the_rounds_of_people(
     folder: Path, run: Any, start: Any
 ) -> None:

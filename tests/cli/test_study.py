@@ -118,6 +118,14 @@ def test_check_advises(folder, run, json_of):
     assert "less error than oue" in advice
 
 
+def test_the_bounds_of_a_number_are_no_values(folder, run):
+    """They were shown as "values 1: [0, 2000000]"."""
+    words = ["--title", "T", "--question", "income", "--range", "-5.5", "2000000", "--clip"]
+    said = run("study", "new", "range.toml", *words, "--epsilon", "1").stdout
+    assert "range      -5.5 to 2000000, and numbers outside count as the nearest of the two" in said
+    assert "values" not in said
+
+
 def test_show(folder, run, json_of):
     said = run("study", "show", "study.toml", "--people", "10000").stdout
     for part in ("commute", "car, bike, foot", "grr, epsilon = 1", "standard error", "10,000"):

@@ -124,7 +124,7 @@ def test_a_study_with_an_error_is_still_judged_as_one(folder, fails):
         ),
         (
             "study new n.toml --title T --question q --values yes --values no --epsilon 1",
-            "(several are separated by commas, such as --values yes,no); between 2 and 2^31",
+            "(several are separated by commas, such as yes,no); between 2 and 2^31",
         ),
         ("plan", "give one of --values, --range and --attributes"),
         (

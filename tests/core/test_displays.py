@@ -87,8 +87,18 @@ def test_numbers_have_equal_digits() -> None:
     assert points.interval(-0.1, 0.02) == "-10.0 to +2.0"
     mean = estimate([41.2345], error=0.5, fractions=False)
     assert Format.of(mean).number(41.2345) == "41.23"
+    incomes = estimate([3_164_021.7], error=20_000.0, fractions=False)
+    assert Format.of(incomes).interval(-5_500, 3_164_021.7) == "-5,500 to 3,164,022"
+    assert "3,164,022" in str(incomes)
     exact = estimate([0.5, 0.5], error=0.0)
     assert Format.of(exact).decimals == 1
+
+
+def test_the_empty_text_has_a_label_that_can_be_seen() -> None:
+    one = estimate([0.4, 0.6], labels=("", "tea"))
+    assert str(one).splitlines()[2].startswith('""  ')
+    assert ">&quot;&quot;</td>" in one._repr_html_()
+    assert one.rows()[0]["value"] == ""
 
 
 def cells(html: str) -> list[str]:
@@ -187,8 +197,8 @@ def test_many_values_and_long_ones_are_shown_in_short() -> None:
 @pytest.mark.parametrize(
     ("value", "error", "row"),
     [
-        (25175.5436, 650.0, "mean   25176  23902 to 26450"),
-        (44163854.8508, 7.5e6, "mean   44163855  29464125 to 58863585"),
+        (25175.5436, 650.0, "mean   25,176  23,902 to 26,450"),
+        (44163854.8508, 7.5e6, "mean   44,163,855  29,464,125 to 58,863,585"),
         (4.123e-7, 1.5e-8, "mean   0.000000412  0.000000383 to 0.000000442"),
         (28.99, 0.4, "mean      28.99     28.21 to   29.77"),
     ],

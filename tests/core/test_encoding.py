@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sottovoce import Attribute, Domain
+from sottovoce import Attribute, Domain, Range
 from sottovoce.errors import AnswerError, ParameterError
 
 TEXT = ["b", "a", "c", "b"]
@@ -238,6 +238,41 @@ def test_a_whole_frame_is_refused() -> None:
     for frame in (pd.DataFrame({"x": ["a"], "y": ["b"]}), pl.DataFrame({"x": ["a"], "y": ["b"]})):
         with pytest.raises(AnswerError):
             WORDS.encode(frame)
+
+
+def test_a_column_that_is_refused_does_not_show_everyones_answers() -> None:
+    for answers in ({"commute": ["a"] * 1000}, "a," * 1000, {f"text {k}" for k in range(1000)}):
+        with pytest.raises(AnswerError, match="one column") as caught:
+            WORDS.encode(answers)
+        assert len(str(caught.value)) < 300
+
+
+#: Columns whose stored numbers are not their answers: months and durations since an epoch.
+STORED = {
+    "pandas period": pd.Series(pd.period_range("1970-01", periods=2, freq="M")),
+    "pandas timedelta": pd.Series(np.array([0, 1], "m8[ns]")),
+    "numpy timedelta": np.array([0, 1], "m8[ns]"),
+    "numpy datetime": np.array([0, 1], "M8[ns]"),
+    "polars object": pl.Series([object(), object()], dtype=pl.Object),
+}
+
+
+@pytest.mark.parametrize("answers", STORED.values(), ids=STORED)
+def test_periods_and_durations_are_no_numbers(answers) -> None:
+    with pytest.raises(AnswerError, match=r"the answer [^\d'b]"):
+        Domain(3).encode(answers)
+    with pytest.raises(AnswerError, match="must be numbers"):
+        Range("minutes", 0, 120, clip=True).positions(answers)
+
+
+def test_integers_of_128_bits_are_read() -> None:
+    answers = pl.Series([2, 0, None], dtype=pl.Int128)
+    assert Domain(3, missing="value").encode(answers).tolist() == [2, 0, 3]
+
+
+def test_categories_of_polars_are_no_numbers() -> None:
+    with pytest.raises(AnswerError, match="the answer '1' is text"):
+        Range("x", 0, 1).positions(pl.Series(["1"], dtype=pl.Categorical))
 
 
 @pytest.mark.parametrize("answer", [[0], {"a": 1}, 0.5, "0", b"a", 10**30, float("inf")], ids=repr)

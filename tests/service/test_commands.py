@@ -80,12 +80,14 @@ def test_from_reports_to_counts_at_home(study_file: Path, tmp_path: Path) -> Non
         assert run("send", sent, "--to", to)["accepted"] == 300
         again = run("send", sent, "--to", to)
         assert again["accepted"] == 300
+        assert run("send", sent, "--to", f"{to}/")["receipts"] == again["receipts"]
         assert run("send", file_of(tmp_path / "b.svr", 5), "--to", to)["accepted"] == 5
         out = tmp_path / "counts.sva"
         assert run("pull", to, "--token", about["token"], "--out", out)["people"] == 305
         assert "nothing that you may" in run(
             "pull", to, "--token", "x", "--out", tmp_path / "c.sva", code=1
         )
+    assert "what follows key= in the link" in run("pull", to, "--out", out, code=2)
     assert Aggregate.load(out, expect=STUDY).people == 305
     status = run("collection", "status", study_file)
     assert status["people"] == {"commute": 305}
@@ -93,6 +95,9 @@ def test_from_reports_to_counts_at_home(study_file: Path, tmp_path: Path) -> Non
     verified = run("collection", "verify", study_file, "--receipt", again["receipts"][0])
     assert verified == {"study": STUDY.title, "blobs": 2, "reports": 305, "receipt": True}
     assert run("collection", "verify", study_file, "--receipt", "00" * 16)["receipt"] is False
+    assert "has 32 hexadecimal digits; `sottovoce send`" in run(
+        "collection", "verify", study_file, "--receipt", f"{sent}.receipt", code=1
+    )
     with process(study_file) as about:
         assert run("send", sent, "--to", about["participants"][0], code=1)  # another address
 

@@ -197,12 +197,12 @@ def test_aggregate_estimate_and_files_agree(tmp_path: Path) -> None:
         page = one.get("/results").text
         assert "No reports yet" not in page
         assert "too few people" in page
-        assert post(one, body(study, 399)).json()["accepted"] >= 399
+        assert post(one, body(study, 1_999)).json()["accepted"] >= 1_999
         for number, collection in enumerate(study, 1):
             name = collection.name
             data = one.get("/api/v1/aggregate", params={"question": name}).content
             counts = Aggregate.from_bytes(data, expect=study)
-            assert counts.people == 400
+            assert counts.people == 2_000
             assert one.get(f"/results/{number}/counts.sva").content == data
             attribute = {"attribute": "smokes"} if name == "health" else {}
             shown = one.get("/api/v1/estimate", params={"question": name, **attribute}).json()

@@ -6,9 +6,11 @@ commands raise becomes one line and an exit code.
 
 from __future__ import annotations
 
+import codecs
 import os
 import shlex
 import sys
+import unicodedata
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -159,11 +161,29 @@ class _Once:
         print(start, printable(self._translate(str(message))), file=sys.stderr)
 
 
+_PLAIN = {"ε": "epsilon", "δ": "delta", "−": "-", "–": "-", "—": "-", "×": "x", "±": "+-"}
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """A sign that the terminal's encoding lacks: without its accent, else '?' as wide as it is."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    shown = ""
+    for sign in error.object[error.start : error.end]:
+        words = _PLAIN.get(sign) or unicodedata.normalize("NFKD", sign)
+        wide = unicodedata.east_asian_width(sign) in "WF"
+        ascii_only = "".join(one for one in words if one.isascii())
+        lost = "" if unicodedata.combining(sign) else "?" * (1 + wide)
+        shown += ascii_only or lost
+    return shown, error.end
+
+
 def _never_fail_to_print() -> None:
     """Show a replacement where the terminal's encoding lacks a sign, instead of failing."""
+    codecs.register_error("plain", _plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors="plain")
 
 
 @click.group(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -124,9 +125,7 @@ def _counting(engine: str, cluster: str | None) -> Iterator[Callable[..., Count]
             yield count_files
         return
     with scale.connected(engine, cluster) as client:
-        yield lambda files, collection, **options: scale.count_dataset(
-            collection, files, engine=client, **options
-        )
+        yield partial(scale.count_on, client)
 
 
 def _people(collection: Collection, counts: Aggregate) -> list[tuple[str, str]]:

@@ -259,7 +259,8 @@ def verify(receipt: str | None, place: Place, output: Output) -> None:
         key = None if receipt is None else bytes.fromhex(receipt)
     except ValueError:
         raise ParameterError(
-            f"{receipt!r} is not a receipt, which has 32 hexadecimal digits"
+            f"{receipt!r} is not a receipt, which has 32 hexadecimal digits; `sottovoce send` and "
+            "the participant's page show it (the file beside the reports stays with the sender)"
         ) from None
     blobs = reports = 0
     with place.open() as (study, keep):

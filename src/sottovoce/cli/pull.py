@@ -15,7 +15,6 @@ from .support.options import COUNTS, file_output, out_option, question_option, s
 @click.argument("url", metavar="URL")
 @click.option(
     "--token",
-    required=True,
     envvar="SOTTOVOCE_TOKEN",
     help="The analyst's; also from the environment variable SOTTOVOCE_TOKEN.",
 )
@@ -25,7 +24,7 @@ from .support.options import COUNTS, file_output, out_option, question_option, s
 )
 @server_options
 @file_output
-def pull(url: str, token: str, question: str | None, output: Output, **server: Any) -> None:
+def pull(url: str, token: str | None, question: str | None, output: Output, **server: Any) -> None:
     """Fetch the counts of a collection service.
 
     The analyst's link ends in the token: …/results?key=TOKEN. Where a question has too many values
@@ -43,6 +42,10 @@ def pull(url: str, token: str, question: str | None, output: Output, **server: A
     from ..files import whole_file
     from ..service.client import Server
 
+    if not token:
+        raise click.UsageError(
+            "Missing option '--token': what follows key= in the link that `sottovoce serve` printed"
+        )
     output.check(ends=(*COUNTS, ".svr"))
     counted = output.out.suffix.lower() in COUNTS
     route, magic = ("aggregate", AGGREGATE_MAGIC) if counted else ("export", REPORTS_MAGIC)

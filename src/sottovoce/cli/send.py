@@ -44,7 +44,8 @@ def send(
     Example:
       sottovoce send reports.svr --to https://collector.example
 
-    Next: keep the receipt; the study's owner can confirm it with sottovoce collection verify.
+    Next: keep that file to yourself, because its ids could link you to your reports. The study's
+    owner can confirm the receipt that is printed, with sottovoce collection verify --receipt.
     """  # noqa: D301
     from ..service.client import Server, path_of, send_file, split_file
     from ..study import Study
@@ -62,7 +63,9 @@ def send(
         "receipts": [answer["receipt"] for answer in receipt.answers],
         "out": str(path_of(reports)),
     }
-    rows = [("receipt", str(path_of(reports)))]
+    first, *others = about["receipts"]
+    more_receipts = f", and {len(others)} more, which --json lists" * bool(others)
+    rows = [("receipt", printable(first) + more_receipts), ("kept in", str(path_of(reports)))]
     rows += [
         ("refused", f"report {one['position']}: {printable(one['reason'])}")
         for one in refused[:_MOST_REFUSED]

@@ -260,6 +260,7 @@ def _advice(collection: Collection) -> str:
 
 
 def _rows(collection: Collection, people: int | None) -> list[tuple[str, str]]:
+    from ..domain.ranges import Range
     from ..domain.text import Text
 
     rows = [(collection.section, collection.name)]
@@ -274,7 +275,12 @@ def _rows(collection: Collection, people: int | None) -> list[tuple[str, str]]:
         if collection.section == "records":
             rows.append(("attribute", domain.name))
         many = "" if isinstance(domain, Text) else f"{domain.size:,}: "
-        rows.append(("values", many + values + (f", … and {more:,} more" if more > 0 else "")))
+        values = many + values + (f", … and {more:,} more" if more > 0 else "")
+        if isinstance(domain, Range):
+            clipped = ", and numbers outside count as the nearest of the two" * domain.clip
+            rows.append(("range", f"{domain.low:.15g} to {domain.high:.15g}{clipped}"))
+        else:
+            rows.append(("values", values))
         if isinstance(domain, Text):
             rows += [("alphabet", domain.alphabet), ("longer", domain.longer)]
             rows += [] if domain.other is None else [("other", domain.other)]

@@ -79,17 +79,18 @@ def as_column(answers: Any) -> Column:
     if isinstance(answers, Column):
         return answers
     refuse_randomised(answers)
-    if hasattr(type(answers), "columns"):  # asked of the type: a lazy frame would compute them
+    # Asked of the type: a lazy frame would compute them.
+    if hasattr(type(answers), "columns") or isinstance(answers, Mapping):
         raise AnswerError(
             f"answers are one column, one entry per person; this {type(answers).__name__} is a "
             "table, so choose one of its columns: table['name']"
         )
     # A set has no order, and of people who answer alike only one.
-    no_column = isinstance(answers, (str, bytes, Mapping, Set)) or np.isscalar(answers)
+    no_column = isinstance(answers, (str, bytes, Set)) or np.isscalar(answers)
     if no_column or answers is None:
         raise AnswerError(
             f"answers are one column, one entry per person; {type(answers).__name__} "
-            f"{answers!r} was given; for one person pass a list of one"
+            f"{answers!r:.80} was given; for one person pass a list of one"
         )
     if hasattr(answers, "__arrow_c_stream__") or hasattr(answers, "__arrow_c_array__"):
         arrow = _try_arrow(answers)
@@ -122,7 +123,10 @@ def refuse_randomised(answers: Any) -> None:
 
 def _frame_column(answers: Any) -> NDArray[Any]:
     """A column of a data frame that pyarrow does not read."""
-    array: NDArray[Any] = answers.to_numpy()
+    try:
+        array: NDArray[Any] = answers.to_numpy()
+    except Exception:  # each library has its own, such as for integers of 128 bits
+        return _as_array(answers)
     if array.dtype.kind == "f" and "int" in str(getattr(answers, "dtype", "")).lower():
         return _as_array(answers.to_list())  # beside gaps, large integers would be rounded
     return array
@@ -169,6 +173,8 @@ def _as_array(answers: Any) -> NDArray[Any]:
 
 class _NumpyColumn(Column):
     def __init__(self, array: NDArray[Any]) -> None:
+        if array.dtype.kind in "mM":  # of nanoseconds numpy would make whole numbers
+            array = array.astype(f"{array.dtype.kind}8[us]")
         self._array = array
         self.divisible = array.dtype.kind != "O"
 
@@ -259,6 +265,8 @@ class _ArrowColumn(Column):
 
         kind, column = self._chunked.type, self._chunked
         if pa.types.is_dictionary(kind):
+            if pa.types.is_string_view(kind.value_type):  # which pyarrow cannot cast to
+                return _as_array(column.to_pylist())
             column = column.cast(kind.value_type)
         numbers = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
         if not numbers or column.null_count or not column.num_chunks:
@@ -279,9 +287,13 @@ def _try_arrow(answers: Any) -> Column | None:
         # A data frame, a column of mixed objects, or a stream that is not valid (old versions of
         # polars send such ones for categories): the general path handles it.
         return None
-    if pa.types.is_nested(chunked.type):
+    kind = chunked.type
+    foreign = not isinstance(answers, (pa.Array, pa.ChunkedArray))
+    if foreign and (isinstance(kind, pa.BaseExtensionType) or pa.types.is_fixed_size_binary(kind)):
+        return None  # what is stored is not what the answers are: a month's number, a pointer
+    if pa.types.is_nested(kind):
         raise AnswerError(
-            f"the column holds {chunked.type}; an answer is one text or one number; give each part "
+            f"the column holds {kind}; an answer is one text or one number; give each part "
             "its own column"
         )
     return _ArrowColumn(chunked)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ..checks import checked_name
 from ..errors import AnswerError, ParameterError
 from ..kernels.compiling import expect
+from ..parallel import buffer_factor
 from .columns import Coded, Column, Rows, as_column, first_few, first_row
 from .construction import call, few, numbers, unusual
 from .encoding import encode_column, in_parts, narrow, plain_integers
@@ -33,7 +34,6 @@ Missing: TypeAlias = Literal["refuse", "value", "public"]
 
 _MOST_VALUES = 1 << 31
 _BLOCK = 1 << 16
-_LONGER = 8
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -220,9 +220,8 @@ class Domain:
         expect(size)
 
         def walk(people: slice) -> Iterator[tuple[slice, Codes]]:
-            # In one of several threads more at a time: see `Draws.lengthen`.
-            longer = 1 if people == slice(0, size) else _LONGER
-            length = min(people.stop - people.start, longer * (most or _BLOCK))
+            length = buffer_factor(people, size) * (most or _BLOCK)
+            length = min(people.stop - people.start, length)
             buffer = None if plain is None else np.empty(length, self.dtype)
             for part in parts_of(people, length or 1):
                 if plain is None or buffer is None:

@@ -36,7 +36,7 @@ from ..domain.values import Domain
 from ..errors import EstimateError, ParameterError, WireError
 from ..estimate.intervals import normal_quantile
 from ..mechanisms.channel import Channel
-from ..mechanisms.mechanism import SEEDED, TOO_SMALL, check_attributes
+from ..mechanisms.mechanism import TOO_SMALL, check_attributes
 from ..promise import LDP, OWN_DEVICE, Guarantee, Promise
 from ..randomness import Source
 from .oracles import Oracle, oracle_of
@@ -273,7 +273,7 @@ class HeavyHitters(Collection):
             biased=True,
             complete=False,
             assuming=DEPTHS_DRAWN,
-            guarantee=Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee,
+            guarantee=self.guarantee_behind(aggregate),
             _interval=descent.interval,
             depths=descent.depths,
             confidence=confidence,

@@ -194,7 +194,8 @@ class Receipt:
                 if not kept.exists():
                     raise  # otherwise of another run, which sends the same file now
         known = cls.read(kept)
-        if (known.content, known.to, len(known.ids)) == (digest, to, parts):
+        same = _place(known.to) == _place(to)
+        if same and (known.content, len(known.ids)) == (digest, parts):
             return known
         raise FileError(
             f"{str(kept)!r} is the receipt of other reports, or of another address; move it "
@@ -217,6 +218,12 @@ class Receipt:
         """Write it beside the file."""
         with whole_file(path_of(path), replace=replace, private=True) as stream:
             stream.write(json.dumps(asdict(self), indent=1).encode())
+
+
+def _place(address: str) -> tuple[str, str, int, str]:
+    """What two ways to write one address have in common: with a slash at the end, or its port."""
+    parts, host, port = split_address(address)
+    return parts.scheme, host, port, parts.path.rstrip("/")
 
 
 def path_of(reports: Path) -> Path:

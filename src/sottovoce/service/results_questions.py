@@ -10,9 +10,10 @@ from html import escape
 from typing import cast
 from urllib.parse import quote, urlencode
 
-from ..checks import printable
+from ..checks import label_words, printable
 from ..contract.collection import Collection
 from ..errors import SottovoceError
+from ..estimate.display import Format
 from ..estimate.estimate import Estimate
 from ..heavy import HeavyHitters
 from ..heavy.result import FrequentTexts
@@ -169,16 +170,18 @@ def _precision(people: int, width: float) -> str:
 def _estimate(result: Estimate, shown: Shown, name: str) -> str:
     rows, hidden = shown.rows, shown.hidden
     if not result.fractions:
+        written = Format.of(result)
         return plain_table(
             name,
             ("quantity", "estimate", "95 % interval"),
-            [(r["value"], f"{r['estimate']:.5g}", f"{r['low']:.5g} to {r['high']:.5g}")
+            [(r["value"], written.number(r["estimate"]), written.interval(r["low"], r["high"]))
              for r in rows],
         )  # fmt: skip
     left = min(0.0, *(row[end] for row in rows for end in ("low", "estimate")))
     right = max(left + 0.01, *(row[end] for row in rows for end in ("high", "estimate")))
     body = "".join(
-        f'<div role="row" class="row"><span role="rowheader">{safe(row["value"])}</span>'
+        f'<div role="row" class="row">'
+        f'<span role="rowheader">{safe(label_words(row["value"]))}</span>'
         f'<span role="cell" class="picture">'
         f"{interval_bar(row['estimate'], row['low'], row['high'], left, right)}</span>"
         f'<span role="cell" class="number">{100 * row["estimate"]:.1f} %</span>'

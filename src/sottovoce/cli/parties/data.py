@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,8 @@ def read_table(path: Path, study: PartyStudy, party: str, dialect: Dialect) -> A
         Answers(path, attribute.name, attribute, quoted=False)
         for attribute in study.attributes_of(party)
     ]
-    wanted = {one.column: one.wanted for one in answers}
+    remedy = "name the columns as the study does"
+    wanted = {one.column: replace(one.wanted, remedy=remedy) for one in answers}
     if study.key is not None:
         wanted[study.key] = Wanted("text", why="the key is")
     parts = []

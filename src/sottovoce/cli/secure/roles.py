@@ -133,14 +133,25 @@ def send(
     from ...transport.network import take_part
 
     place = Place.load(study_path, key_path)
-    if place.sessions.count() and not again:
-        raise ParameterError(
-            "these people have taken part in this study before; with --again they draw new coins, "
-            "and the promise is that of several rounds together"
-        )
+
+    def check(noted: int) -> None:
+        if place.sessions.count() > noted and not again:
+            raise ParameterError(
+                "these people have taken part in this study before; with --again they draw new "
+                "coins, and the promise is that of several rounds together"
+            )
+
+    check(0)
     study = place.study
     coded = read_answers(answers, column or study.question.name, study.question, dialect)
     name, drawn = place.seat.party.id, place.sessions.count
     part = host_part(study.protocol, study.roster, name, coded.codes, drawn=drawn)
-    run = partial(take_part, relay=relay, certificate=certificate, timeout=timeout)
+    run = partial(
+        take_part,
+        relay=relay,
+        certificate=certificate,
+        timeout=timeout,
+        # Another one may have begun while this one waited for the relay; its own session is noted.
+        joined=lambda _: check(1),
+    )
     place.play(part, run, output)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...checks import printable
+from ...checks import label_words, printable
 from .command import percent, show_table, table_of
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _columns(
 
     first, *_ = rows.values()
     columns = [
-        (name, "left", [shorten(printable(row[name]), _MOST_LABEL) for row in rows.values()])
+        (name, "left", [shorten(label_words(row[name]), _MOST_LABEL) for row in rows.values()])
         for name in first
         if name not in NUMBERS
     ]

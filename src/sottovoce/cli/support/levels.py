@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...checks import printable
+from ...checks import label_words, printable
 from .command import percent, plural, show_rows
 from .estimates import decimals_for, shorten, show_estimate, tidy_rows
 
@@ -37,7 +37,7 @@ def show_levels(out: Console, parts: Mapping[str, Estimate], confidence: float) 
     """A column per level where they fit, else a table per level."""
     first = next(iter(parts.values()))
     if len(first.labels) <= _MOST_ROWS:
-        labels = [shorten(printable(label), _MOST_LABEL) for label in first.labels]
+        labels = [shorten(label_words(label), _MOST_LABEL) for label in first.labels]
         columns = [["", "people", *labels]]
         for name, part in parts.items():
             columns.append([printable(name), f"{part.n:,}", *_cells(part, confidence)])

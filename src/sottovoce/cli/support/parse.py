@@ -52,10 +52,10 @@ def numbers_from(
         raise ParameterError(f"{option} is {text!r}; {hint}") from error
 
 
-def edges_from(text: str) -> list[float]:
+def edges_from(text: str, option: str = "--edges") -> list[float]:
     """Edges of bins: 0,18,65,inf."""
     hint = "edges are numbers in increasing order, such as 0,18,65,inf"
-    return numbers_from(text, "--edges", hint, items=_items(text))
+    return numbers_from(text, option, hint, items=_items(text))
 
 
 def alphabet_from(text: str) -> str:
@@ -123,9 +123,16 @@ def attribute_from(text: str, missing: Missing, book: Codebook | None = None) ->
             f"--attribute is {text!r}; give a name and its values, such as smokes=yes,no, or bins "
             "of a number, such as age=bins:0,18,65,inf; the name alone needs --codebook"
         )
-    if values.startswith(_BINS):
-        return Attribute(name, edges=edges_from(values.removeprefix(_BINS)), missing=missing)
-    return Attribute(name, values_from(values), missing=missing)
+    try:
+        if values.startswith(_BINS):
+            edges = edges_from(values.removeprefix(_BINS), _BINS)
+            return Attribute(name, edges=edges, missing=missing)
+        return Attribute(name, values_from(values), missing=missing)
+    except ParameterError as error:
+        raise ParameterError(
+            f"--attribute {text!r}: {error}; values are written as {name}=a,b,c and bins of a "
+            f"number as {name}={_BINS}0,18,65,inf"
+        ) from error
 
 
 def prior_from(

@@ -27,7 +27,7 @@ _PHRASES = {
     "as Range('age', 0, 120) or (0, 120)": "such as --range 0 120",
     "(Attribute.bins)": "(--edges)",
     "a question of 1 value was given": (
-        "a question of 1 value was given (several are separated by commas, such as --values yes,no)"
+        "a question of 1 value was given (several are separated by commas, such as yes,no)"
     ),
     "give one of d (the number of values), bounds (of a number) and attributes (of a record)": (
         "give one of --values, --range and --attributes"

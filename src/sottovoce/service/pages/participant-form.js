@@ -12,9 +12,9 @@ const NONE = "None of these";
 function field(domain, name, title) {
   if (domain.text) return textField(domain, name, title);
   if (domain.several) return optionsField(domain, name, title);
-  if (domain.numeric) return numberField(domain, name, title, ...domain.range, "any");
+  if (domain.numeric) return numberField(domain, name, title, ...domain.range, false);
   if (typeof domain.values === "number" && domain.size > LISTED) {
-    return numberField(domain, name, title, 0, domain.values - 1, 1);
+    return numberField(domain, name, title, 0, domain.values - 1, true);
   }
   if (domain.size > LISTED) return labelField(domain, name, title);
   const options = Array.from({ length: domain.size }, (_, code) => [
@@ -206,20 +206,27 @@ function labelField(domain, name, title) {
   return { box, read };
 }
 
-function numberField(domain, name, title, low, high, step) {
-  const whole = step === 1;
-  const inputmode = whole ? "numeric" : "decimal";
-  const about = { type: "number", min: low, max: high, step, inputmode, autocomplete: "off" };
+// Not a field of type "number": of "12,5" browsers in English keep 125.
+const WHOLE = /^[+-]?\d+$/;
+const DECIMAL = /^[+-]?(\d+[.,]?\d*|[.,]\d+)$/;
+const THOUSANDS = /^[+-]?[1-9]\d{0,2},\d{3}$/; // or three decimals
+
+function numberField(domain, name, title, low, high, whole) {
+  // Keyboards of digits have no minus sign.
+  const inputmode = low < 0 ? "text" : whole ? "numeric" : "decimal";
   const range = `A ${whole ? "whole " : ""}number from ${low} to ${high}.`;
   const beyond = domain.clip ? " One outside counts as the nearest of the two." : "";
   const words = range + beyond + (EMPTY[domain.missing] ?? "");
-  const { input, hint, box } = typedField(name, title, about, words);
+  const { input, hint, box } = typedField(name, title, { ...AS_TYPED, inputmode }, words);
   const read = () => {
-    const answer = input.value.trim() === "" ? NaN : Number(input.value);
-    // What is no number has an empty value; taken for a missing answer, it would be a false one.
-    const empty = Number.isNaN(answer) && !input.validity.badInput;
-    if (empty && domain.missing !== "refuse") return null;
-    const inside = answer >= low && answer <= high && (step === "any" || Number.isInteger(answer));
+    const typed = input.value.trim().replace("\u2212", "-");
+    if (typed === "" && domain.missing !== "refuse") return null;
+    if (typed !== "" && (!(whole ? WHOLE : DECIMAL).test(typed) || THOUSANDS.test(typed))) {
+      const unclear = `“${typed}” is not clear: write digits, without a sign between thousands. `;
+      throw new MissingAnswer(title, input, unclear + hint.textContent);
+    }
+    const answer = typed === "" ? NaN : Number(typed.replace(",", "."));
+    const inside = answer >= low && answer <= high;
     if (!inside && !(domain.clip && Number.isFinite(answer)))
       throw new MissingAnswer(title, input, hint.textContent);
     return answer;

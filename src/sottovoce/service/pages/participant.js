@@ -75,6 +75,7 @@ function introduce() {
   $("digest").textContent = study.digest;
   $("bundle").textContent = bundle || "not stated";
   $("offline").hidden = Boolean(embedded);
+  $("visible").hidden = study.collections.every(({ levels }) => levels.length < 2);
   $("promise").hidden = false;
 }
 
