@@ -144,18 +144,20 @@ def compare_planes(typing_context, words, at, stride, planes, threshold, less, e
 
 
 @intrinsic
-def add_sixteens(typing_context, words, at, stride, groups, planes, low, gap, carry, to, ahead):
+def add_sixteens(
+    typing_context, words, at, stride, groups, planes, low, gap, carry, to, ahead, apart
+):
     """Add groups of sixteen rows of eight words to counters that are spread over bit planes.
 
     Harley and Seal's carry-save tree. Row r is the eight words from words[at + r stride] on; the
     plane that counts 2^k, k < 4, those from planes[low + k gap] on, which stay in registers. What
-    overflows of group g counts sixteen and goes to carry[to + g gap]. The words `ahead` of each row
-    are fetched into the second-level cache: the processor does not foresee by itself that rows
-    which lie apart will be read.
+    overflows of group g counts sixteen and goes to carry[to + g gap]. With row r, the line of
+    words[at + ahead + r apart] is fetched into the cache, if it exists: the processor does not
+    foresee by itself that rows which lie apart will be read.
     """
 
     def generate(context, builder, signature, arguments):
-        _, at, stride, groups, _, low, gap, _, to, ahead = arguments
+        _, at, stride, groups, _, low, gap, _, to, ahead, apart = arguments
         rows, sums, over = (
             context.make_array(signature.args[k])(context, builder, arguments[k]).data
             for k in (0, 4, 7)
@@ -175,9 +177,9 @@ def add_sixteens(typing_context, words, at, stride, groups, planes, low, gap, ca
             return index
 
         def next_row(indices):
-            index = next(indices)
-            later = builder.gep(rows, [builder.add(index, ahead)])
-            builder.call(fetch, [builder.bitcast(later, byte), number(0), number(1), number(1)])
+            index, fetched = next(indices)
+            later = builder.gep(rows, [fetched])
+            builder.call(fetch, [builder.bitcast(later, byte), number(0), number(3), number(1)])
             return builder.load(where(rows, index), align=8)
 
         def carry_of(level, indices, total):
@@ -199,7 +201,8 @@ def add_sixteens(typing_context, words, at, stride, groups, planes, low, gap, ca
         with cgutils.for_range(builder, groups) as loop:
             first = builder.add(at, builder.mul(loop.index, height))
             total = [builder.load(own) for own in kept]
-            full = carry_of(3, iter(steps(first, stride, 16)), total)
+            fetched = steps(builder.add(first, ahead), apart, 16)
+            full = carry_of(3, zip(steps(first, stride, 16), fetched, strict=True), total)
             end = builder.add(to, builder.mul(loop.index, gap))
             builder.store(full, where(over, end), align=8)
             for own, plane in zip(kept, total, strict=True):
@@ -209,7 +212,7 @@ def add_sixteens(typing_context, words, at, stride, groups, planes, low, gap, ca
         return context.get_dummy_value()
 
     index = types.uintp
-    arguments = (words, index, index, index, planes, index, index, carry, index, index)
+    arguments = (words, index, index, index, planes, index, index, carry, index, index, index)
     return types.void(*arguments), generate
 
 

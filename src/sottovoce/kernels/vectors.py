@@ -53,7 +53,7 @@ def compare_planes(words, at, stride, planes, threshold, less, equal, to):
 
 
 @replaced(by="intrinsics")
-def add_sixteens(words, at, stride, groups, planes, low, gap, carry, to, ahead):
+def add_sixteens(words, at, stride, groups, planes, low, gap, carry, to, ahead, apart):
     """Add groups of sixteen rows of eight words to counters that are spread over bit planes."""
     for group in range(int(groups)):
         first, end = int(at) + 16 * group * int(stride), int(to) + group * int(gap)

@@ -12,8 +12,8 @@ import numpy as np
 from ..compiling import compiled
 from ..vectors import add_sixteens, wide_vectors
 
-_WIDE = 128  # words of a row that are counted together: their planes stay in the first-level cache
-_AHEAD = 512  # words ahead that are fetched; where memory is slow, more delays the other cores
+_WIDE = 512  # words of a row that are counted together: their planes stay in the second-level cache
+_STRIP_AHEAD = 64  # words of each row of a strip that are fetched before they are read
 _GROUPS = 256  # of sixteen rows, whose counts fit into 13 planes
 _INDEX = np.uintp
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
@@ -33,7 +33,8 @@ def _strip(words, at, stride, size, groups, planes, scratch):
     planes[:] = _ZERO
     scratch[:] = _ZERO
     sixteens, carries = scratch[: 16 * gap], scratch[16 * gap :]
-    ahead = _INDEX(_AHEAD if stride > 8 else 0)  # the processor foresees what follows at once
+    whole = stride <= _WIDE
+    block = _INDEX(16) * stride  # words from one group to the next
     for group in range(0, groups, 16):
         some = _INDEX(min(16, groups - group))
         if some < 16:
@@ -44,14 +45,23 @@ def _strip(words, at, stride, size, groups, planes, scratch):
             start = at + (_INDEX(16 * group) + _INDEX(16) * first) * stride
             for j in range(_INDEX(0), size, _INDEX(8)):
                 to = first * gap + j
+                # Whole rows are fetched a group ahead, in the order in which they lie in memory:
+                # sixteen vectors for each column, though a column has one of each row.
+                ahead = block + _INDEX(15) * j if whole else _INDEX(_STRIP_AHEAD)
+                apart = _INDEX(8) if whole else stride
+                first_row = start + j
                 add_sixteens(
-                    words, start + j, stride, together, planes, j, gap, sixteens, to, ahead
+                    words, first_row, stride, together, planes, j, gap, sixteens, to, ahead, apart
                 )
         to = _INDEX(group // 16) * gap
         for j in range(_INDEX(0), size, _INDEX(8)):
-            add_sixteens(sixteens, j, gap, one, planes, 4 * gap + j, gap, carries, to + j, here)
+            add_sixteens(
+                sixteens, j, gap, one, planes, 4 * gap + j, gap, carries, to + j, here, gap
+            )
     for j in range(_INDEX(0), size, _INDEX(8)):
-        add_sixteens(carries, j, gap, one, planes, 8 * gap + j, gap, planes, 12 * gap + j, here)
+        add_sixteens(
+            carries, j, gap, one, planes, 8 * gap + j, gap, planes, 12 * gap + j, here, gap
+        )
 
 
 @compiled
