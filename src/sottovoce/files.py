@@ -325,13 +325,13 @@ def _matches(folder: Path, root: Path, pattern: Sequence[str]) -> Iterator[Path]
             yield from _matches(below, root, rest) if rest else files
         return
     if _WILD.search(first):
-        found = [one for one in _entries(folder) if fnmatchcase(one.name, first)]
+        paths = [one for one in _entries(folder) if fnmatchcase(one.name, first)]
     else:
-        found = []
+        paths = []
         with suppress(FileNotFoundError):  # and nothing else: it may be there
             (folder / first).lstat()
-            found = [folder / first]
-    for path in found:
+            paths = [folder / first]
+    for path in paths:
         if not rest:
             yield path
         elif path.is_dir():

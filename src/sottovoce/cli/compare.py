@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     help="The study file; twice if the second collection had another one.",
 )
 @question_option
-@click.option("--attribute", metavar="NAME", help="Of records: which attribute.")
+@click.option("--attribute", metavar="NAME", help="For records: which attribute.")
 @click.option(
     "--names", metavar="A,B", help="What to call the two; by default the names of the files."
 )

@@ -56,7 +56,7 @@ def joint(
     allow_equal: bool,
     output: Output,
 ) -> None:
-    """Estimate attributes of records together.
+    """Estimate a joint table of attributes of records.
 
     Gives a fraction with an interval for every combination of values: of everyone, or with --given
     of the people who have a value in common. For two attributes it also gives their mutual

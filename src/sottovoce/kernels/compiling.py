@@ -251,7 +251,7 @@ def _warn_once(reason: str) -> None:
         return
     _uncached = True
     warnings.warn(
-        f"compiled kernels cannot be kept ({reason}), so that every process compiles them again, "
+        f"compiled kernels cannot be kept ({reason}), so every process compiles them again, "
         "which takes some seconds; set NUMBA_CACHE_DIR to a folder that only you can write to",
         RuntimeWarning,
         stacklevel=5,

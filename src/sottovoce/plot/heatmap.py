@@ -101,8 +101,8 @@ def heatmap(
     bar = ax.figure.colorbar(image, ax=ax, pad=0.02)
     bar.outline.set_visible(False)
     bar.ax.yaxis.set_major_formatter(paint.percent)
-    given = isinstance(joint, Conditional)
-    bar.set_label(f"fraction of people{' in a row' * given}")
+    in_row = " in a row" if isinstance(joint, Conditional) else ""
+    bar.set_label(f"fraction of people{in_row}")
     promised = _promised(joint.guarantee)
     level = paint.interval_words(confidence, simultaneous).replace("interval", "intervals")
     notes = [level] if table.size <= _MOST_NUMBERS or unclear else []

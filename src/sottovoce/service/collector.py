@@ -191,7 +191,7 @@ class Collector:
         if name in self.uncounted:
             raise ParameterError(
                 f"{name!r} has too many values to count them all; name those you want to know "
-                "about with values=, or take the reports home: sottovoce pull --out reports.svr"
+                "about with values=, or download the reports: sottovoce pull --out reports.svr"
             )
         with self._guard:
             self._tally.fold(name)
