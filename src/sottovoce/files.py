@@ -355,7 +355,7 @@ def _walk(folder: Path, root: Path) -> Iterator[tuple[Path, list[Path]]]:
     yield folder, [path for path, is_folder in entries.items() if not is_folder]
     for path, is_folder in entries.items():
         # What is hidden may vanish meanwhile: other programs work there.
-        if is_folder and not _hidden(path.name):
+        if is_folder and not _is_hidden(path.name):
             yield from _walk(path, root)
 
 
@@ -378,10 +378,10 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False  # a link that cannot be followed: reading it says so
 
 
-def _hidden(name: str) -> bool:
+def _is_hidden(name: str) -> bool:
     return name.startswith((".", "_"))
 
 
 def _belongs(path: PurePosixPath | Path) -> bool:
     """Whether a file of a folder belongs to the data set."""
-    return path.suffix.lower() in ENDINGS and not any(map(_hidden, path.parts))
+    return path.suffix.lower() in ENDINGS and not any(map(_is_hidden, path.parts))

@@ -117,7 +117,7 @@ def estimate(
         about["sort"] = output.sort
     output.save(lambda: result.plot(None, **about), result)
     turnout = _turnout(collection, counts)
-    within = _within(collection, method, result)
+    within = _rates_estimator(collection, method, result)
     reports = counts.reports if result.reports is None else result.reports
     if output.as_json:
         more: dict[str, Any] = summary_json(mean, quantiles, confidence)
@@ -191,7 +191,7 @@ def _check(collection: Collection, names: tuple[str, ...], *, levels: bool, rate
         )
 
 
-def _within(collection: Collection, method: str | None, result: Estimate) -> str:
+def _rates_estimator(collection: Collection, method: str | None, result: Estimate) -> str:
     """The estimator over the rates of each level, where it was asked for by name."""
     from ..estimate.combine import ALIASES
 

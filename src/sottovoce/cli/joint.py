@@ -76,7 +76,7 @@ def joint(
 
     collection, confidence = asked.collection, output.confidence
     output.check(asked.study_path, *map(Path, files))
-    given = _given(names, given, percent)
+    given = _conditions(names, given, percent)
     options: dict[str, Any] = {} if stop is None else {"stop": stop}
     collection.check_joint(names, method, **options)
     normal_quantile(confidence)
@@ -142,7 +142,9 @@ def joint(
     show_guarantee(screen, table.guarantee, title, full=output.full)
 
 
-def _given(names: tuple[str, ...], given: tuple[str, ...], percent: str | None) -> tuple[str, ...]:
+def _conditions(
+    names: tuple[str, ...], given: tuple[str, ...], percent: str | None
+) -> tuple[str, ...]:
     """The attributes within whose values fractions are shown."""
     if given and percent:
         raise ParameterError("--given and --percent say the same thing twice; give one of them")

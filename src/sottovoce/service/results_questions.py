@@ -41,7 +41,7 @@ def question_section(
     if estimates.by_values(collection):
         parts = [
             partial(_choice, number, collection, chosen),
-            partial(_chosen, number, collection, estimates, chosen),
+            partial(_chosen_values, number, collection, estimates, chosen),
         ]
     elif isinstance(collection, HeavyHitters):
         parts = [partial(_texts, number, collection, estimates)]
@@ -89,7 +89,7 @@ def _choice(number: int, collection: Collection, chosen: str) -> str:
     )
 
 
-def _chosen(number: int, collection: Collection, estimates: Estimates, chosen: str) -> str:
+def _chosen_values(number: int, collection: Collection, estimates: Estimates, chosen: str) -> str:
     """The estimates of the values that were named."""
     values = values_of(collection, chosen)
     if not values:

@@ -224,7 +224,7 @@ def _names_mechanism(entry: Any) -> bool:
 def _read_text(about: Mapping[str, Any], where: str) -> HeavyHitters:
     refuse_unknown(about, {"name", "mechanism", "epsilon", *_TEXT}, f"{where}, with an alphabet,")
     if "length" not in about:
-        raise StudyError(f"{where} lacks length, the most symbols of a text")
+        raise StudyError(f"{where} lacks length, the maximum number of symbols of a text")
     return HeavyHitters(**about)
 
 
