@@ -135,7 +135,7 @@ answered, averaged over runs. Both estimators of a row see the same reports; ± 
 error.
 
 multi-freq-ldpy clips negative values and rescales the rest. Against `estimate.project()`, which is
-norm-sub, on OUE and Zipf {POWER} (wanted: 5 times better at d = 128 and 30 times at d = 1,024):
+norm-sub, on OUE and Zipf {POWER} (target: 5 times better at d = 128 and 30 times at d = 1,024):
 
 {first}
 

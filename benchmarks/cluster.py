@@ -26,18 +26,10 @@ from sottovoce.contract.collection import Collection
 from sottovoce.contract.reports import Reports, ReportWriter
 from sottovoce.errors import SottovoceError
 
+from .machine import best
+
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "cluster-benchmarks.md"
-
-
-def best(action: Callable[[], object], repeats: int = 2) -> float:
-    """The shortest of some runs after a first one."""
-    action()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - start)
-    return min(times)
+_REPEATS = 2  # after a first run
 
 
 def one_by_one(collection: Collection, parts: Sequence[Part]) -> Iterator[Partial]:
@@ -123,9 +115,11 @@ def counting(chosen: dict[str, Any]) -> list[str]:
             path = Path(folder) / "reports.parquet"
             write(path, reports)
             parts = count_files([path], collection).parts
-            times = [best(partial(count_files, [path], collection, engine=one_by_one))]
+            times = [best(partial(count_files, [path], collection, engine=one_by_one), _REPEATS)]
             for engine in (None, *chosen.values()):
-                times.append(best(partial(sv.scale.aggregate, collection, path, engine=engine)))
+                times.append(
+                    best(partial(sv.scale.aggregate, collection, path, engine=engine), _REPEATS)
+                )
         cells = [title, f"{parts}", *(f"{seconds:.3g} s" for seconds in times)]
         lines.append(f"| {' | '.join(cells)} |")
         print(lines[-1], flush=True)
@@ -142,7 +136,8 @@ def small_parts(chosen: dict[str, Any], many: int = 100) -> list[str]:
             write(Path(folder) / f"{k}.parquet", reports)
         for name, engine in {"threads": None, **chosen}.items():
             seconds = best(
-                partial(sv.scale.aggregate, collection, folder, engine=engine, allow_equal=True)
+                partial(sv.scale.aggregate, collection, folder, engine=engine, allow_equal=True),
+                _REPEATS,
             )
             lines.append(f"| {name} | {1e3 * seconds / many:.2g} ms |")
             print(lines[-1], flush=True)
@@ -276,7 +271,7 @@ share out a step, the table has to go to every worker and come back:
 """
 
 END = """
-Up to 100,000 records the way to the workers takes longer than the step itself, so that steps are
+Up to 100,000 records the round trip to the workers takes longer than the step itself, so steps are
 not shared out; whole tables divide almost evenly, and `scale.joint_tables` shares them out with
 their errors. A single table of millions of different records might gain from shared steps; a GPU
 makes its fit twice as fast ([measurements](gpu-benchmarks.md)).

@@ -21,7 +21,7 @@ evaluated *at that fraction* and a continuity correction, because counts are int
 ({{py:mod}}`sottovoce.estimate.intervals`). A biased estimate (projected, maximum likelihood, shrunk
 levels) is shown with the interval of the unbiased estimate behind it.
 
-Sums and other combinations of values are tested in the same way, at the most noise that answers
+Sums and other combinations of values are tested in the same way, at the largest noise that answers
 with this combination can have. With more than 20 reports, or more than 200 under Hadamard response,
 projective geometry response and LIP, combinations with different weights are put together from the
 intervals of the values and their correlations, as estimated. The last table tests both.

@@ -92,7 +92,7 @@ def section(rows: list[First]) -> str:
         "## First use",
         "",
         "The first `sv.ask` after an installation: CPU time of a whole process, from its start,",
-        f"with an empty cache of compiled code (wanted: below {WANTED_SECONDS:g} s). Kernels are",
+        f"with an empty cache of compiled code (target: below {WANTED_SECONDS:g} s). Kernels are",
         "interpreted while inputs are small, and what numpy can do at once for up to two million",
         "people; all others are compiled, once for an installation. *Again* is the same question",
         "in the next process. With 100,000 values, decoding the reports of a million people takes",

@@ -6,7 +6,6 @@ Prints a table; with --write it also becomes docs/gpu-benchmarks.md. Needs CuPy 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,25 +17,17 @@ from sottovoce.contract.reports import Reports
 from sottovoce.kernels.compiling import compile_at_once
 from sottovoce.scale import cuda
 
+from .machine import best
+
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "gpu-benchmarks.md"
-
-
-def best(action: Callable[[], object], repeats: int = 3) -> float:
-    """The shortest of some runs after a first one."""
-    action()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - start)
-    return min(times)
+_REPEATS = 3  # after a first run
 
 
 def on_both(action: Callable[[], object], cpu: Callable[[], object] | None = None) -> list[float]:
     """Seconds on the GPU, copies included, and on all cores."""
     with scale.counting("cuda"):
-        gpu = best(action)
-    return [gpu, best(cpu or action)]
+        gpu = best(action, _REPEATS)
+    return [gpu, best(cpu or action, _REPEATS)]
 
 
 def olh(n: int, d: int, on_cpu: int) -> list[float]:

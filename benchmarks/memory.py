@@ -62,8 +62,8 @@ def section(runs: list[Run], parts: list[stages.Stage]) -> str:
     lines = [
         "## Large files",
         "",
-        "The command line on a file of made-up answers, six values, compiled kernels; the most",
-        f"memory that the process held at any time (wanted: below {WANTED_MB} MB).",
+        "The command line on a file of simulated answers, six values, compiled kernels; the most",
+        f"memory that the process held at any time (target: below {WANTED_MB} MB).",
         "",
         "| command | people | seconds | memory, MB |",
         "| --- | ---: | ---: | ---: |",

@@ -317,8 +317,8 @@ def section(
         ]
         for figure in figures
     ]
-    head = ["operation", "n", "million/s", "wanted", "random bytes", "report bytes"]
-    columns = ["cores", "seconds", "wanted", "limit, seconds", "fraction of limit"]
+    head = ["operation", "n", "million/s", "target", "random bytes", "report bytes"]
+    columns = ["cores", "seconds", "target", "limit, seconds", "fraction of limit"]
     cores_rows = [
         [name, f"{seconds:.2f}", wanted, f"{least:.2f}", f"{least / seconds:.0%}"]
         for name, seconds, wanted, least in zip(
@@ -336,9 +336,7 @@ def section(
     if heavy.seconds[1] > NEAR_HALF * heavy.one_core:
         slow.append("OLH decode on two cores")
     slow += others
-    missed = (
-        "Slower than wanted: " + ", ".join(slow) + "." if slow else "Every wanted figure is met."
-    )
+    missed = "Slower than the target: " + ", ".join(slow) + "." if slow else "Every target is met."
     bounded = [
         f"{figure.operation} ({figure.cores.gain:.2f} times, at {figure.reading:.0%} of reading, "
         f"which two cores do {figure.cores.read_gain:.2f} times as fast as one)"
@@ -369,9 +367,9 @@ Hadamard response a counter in a table of its {1 << 18:,} outputs, which that ca
 for OLH one 32-bit product per report and value. How these speeds varied over the run shows how idle
 the machine was. *Two cores* is how many times faster two cores randomise or aggregate than one, and
 *of reading* is how fast they aggregate as a fraction of how fast they can read the reports at all,
-measured in turn with it and shown from 50 % on. Wanted is {GAIN}. One core alone may read more than
-half of what the memory delivers to two: memory is the limit where two cores reach {READING:.0%} of
-reading, and reading itself is less than {GAIN} times as fast on two.
+measured in turn with it and shown from 50 % on. The target is {GAIN}. One core alone may read
+more than half of what the memory delivers to two: memory is the limit where two cores reach
+{READING:.0%} of reading, and reading itself is less than {GAIN} times as fast on two.
 
 {table(["limit, one core", "least", "most"], spread)}
 

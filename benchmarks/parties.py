@@ -27,7 +27,7 @@ released and the true table; ± is one standard error over the repeats. "One noi
 the parties generate together, once (`noise="oblivious"`); noise made of shares that tolerate t of
 K colluding parties has K/(K − t) times its variance. "Known" figures are another implementation's.
 Each section comes from the latest run of its part (`--only`). The machine was busy with other work,
-so that times are upper limits.
+so times are upper limits.
 """
 
 

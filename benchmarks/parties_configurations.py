@@ -73,10 +73,10 @@ def grid_section(configurations: int, repeats: int) -> str:
         f"For each number of cells {configurations} random configurations: K from 2 to 10, ε from "
         ".02 to 3, N from 500 to 10⁶ (both log-uniform), t from 1 to K − 1, even to sparse tables; "
         "parties alike, all different, or only one different, a little or a lot. Ratio of root "
-        f"mean square errors to `mh`, {repeats} repeats each; the five greatest of `sjs` are "
-        f"measured again with {10 * repeats} fresh repeats, and the greatest of these is shown.",
+        f"mean square errors to `mh`, {repeats} repeats each; the five largest of `sjs` are "
+        f"measured again with {10 * repeats} fresh repeats, and the largest of these is shown.",
         "",
-        "| cells | `sjs`, greatest (wanted: ≤ 1.15) | median | `mhst`, greatest | median |",
+        "| cells | `sjs`, largest (target: ≤ 1.15) | median | `mhst`, largest | median |",
         "| ---: | ---: | ---: | ---: | ---: |",
     ]
     for cells in (2, 3, 4, 5, 8, 16, 64, 512):
@@ -149,12 +149,12 @@ def schemas_section(schemas: int, repeats: int) -> str:
         "",
         f"{schemas} random schemas (2 to 4 parties, axes of 2 to 6 values, ε from .02 to 3, N from "
         f"500 to 10⁶, t from 1 to K − 1), {repeats} repeats each. Ratio of the root mean square "
-        "error of `pbs-gls` to that of the other (wanted for `mv` and `sav`: at most 1); `gls` is "
-        "the unconstrained least-squares table, projected. The three greatest of each are measured "
-        f"again with {10 * repeats} fresh repeats, and the greatest of these is shown. Tables "
+        "error of `pbs-gls` to that of the other (target for `mv` and `sav`: at most 1); `gls` is "
+        "the unconstrained least-squares table, projected. The three largest of each are measured "
+        f"again with {10 * repeats} fresh repeats, and the largest of these is shown. Tables "
         f"without a certificate: {uncertified}.",
         "",
-        "| `pbs-gls` / | smallest | median | greatest |",
+        "| `pbs-gls` / | smallest | median | largest |",
         "| --- | ---: | ---: | ---: |",
     ]
     for name in _OTHERS:

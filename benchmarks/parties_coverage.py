@@ -49,7 +49,7 @@ def coverage_section(repeats: int, few: int) -> str:
         "Four parties, 1,500 rows, a 2 × 3 table; one party differs from the others by a fraction "
         "of .02, .1, .3 or 1 of its rows; ε = .1, .5, 1, 1 or eight times as much; t = 2. The "
         "lowest coverage of any cell, fraction of one attribute, or conditional fraction, over all "
-        f"these splits (wanted: ≥ .93); {repeats:,} repeats for each split, and {few:,} for `sth`, "
+        f"these splits (target: ≥ .93); {repeats:,} repeats for each split, and {few:,} for `sth`, "
         "`sah` and `product`, where one figure has a standard error of "
         f"{math.sqrt(0.95 * 0.05 / few):.3f} (of {repeats:,}: "
         f"{math.sqrt(0.95 * 0.05 / repeats):.4f}) and the lowest of many lies below the true one. "

@@ -162,5 +162,5 @@ are read; those of several groups take one addition to eight counters each. Leve
 selection, Hadamard response and OLH have sets, blocks or hashes of different sizes: the reports of
 each are picked out, which takes longer than counting them, and estimated one level after the other.
 
-{table([*head, "times one rate", "wanted"], cells)}
+{table([*head, "times one rate", "target"], cells)}
 """

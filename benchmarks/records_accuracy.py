@@ -79,10 +79,10 @@ def accuracy(name: str) -> str:
     if data.reference:
         lines.append(_row("reference for em-ll2", data.reference))
         ratios = [float(np.mean(c)) / p for c, p in zip(default, data.reference, strict=True)]
-        lines.append(_row("default / reference (wanted: ≤ 1.15)", ratios, 2))
+        lines.append(_row("default / reference (target: ≤ 1.15)", ratios, 2))
     products = [float(np.mean(errors["`product`", k])) for k in range(1, 6)]
     ratios = [float(np.mean(c)) / p for c, p in zip(default, products, strict=True)]
-    wanted = " (wanted: ≤ 1.05)" if name == "car" else ""
+    wanted = " (target: ≤ 1.05)" if name == "car" else ""
     lines.append(_row(f"default / `product`{wanted}", ratios, 2))
     covered = [float(np.mean(inside[k])) for k in range(1, 6)]
     lines.append(_row("default, inside 95 % intervals", covered, 2))

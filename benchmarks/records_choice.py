@@ -35,7 +35,7 @@ def choice() -> str:
         "proportional fitting of all pair tables; `unsmoothed` is the same with pair tables as "
         "likely as can be, which the default does not use; `forest` has the best edges only. The "
         "ratio is to the best of `product`, either pairwise model and `em-ll2` in that cell, by "
-        "the mean over runs; wanted is at most 1.05 on average and 1.15 in any cell.",
+        "the mean over runs; the target is at most 1.05 on average and 1.15 in any cell.",
         "",
         "| data, ε | k | default | `product` | `pairwise` | unsmoothed | `forest` | `em-ll2` | "
         "ratio |",

@@ -53,7 +53,7 @@ def joint() -> str:
         "brackets the time of the processor, all cores together. Each case once, in a process of",
         "its own whose kernels are compiled.",
         "",
-        "| | table, s | wanted | errors, s | wanted | memory, GB |",
+        "| | table, s | target | errors, s | target | memory, GB |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for case in CASES:

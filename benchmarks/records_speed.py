@@ -51,7 +51,7 @@ def speed(people: int = 1_000_000) -> str:
             "attributes (512 cells) by the default. Times are those of the processor, all cores",
             "together.",
             "",
-            "| | measured | wanted |",
+            "| | measured | target |",
             "| --- | ---: | ---: |",
             f"| randomise, s | {drawn:.1f} | ≤ 5 |",
             f"| memory while randomising, times the packed reports | {held:.2f} | ≤ 3 |",

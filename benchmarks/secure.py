@@ -129,7 +129,7 @@ def section(figures: list[Figure], client: float) -> str:
         "drawn and added are per user, with the formula in brackets.\n\n"
         + table(head, [figure.row for figure in figures])
         + f"\n\nUsers of DPDS with 3 helpers and 30 items need {client:.1f} µs each for their "
-        "coins and shares (wanted: 30).\n"
+        "coins and shares (target: 30).\n"
     )
 
 

@@ -29,7 +29,7 @@ and existing files are kept unless you add `--force`.
 | 1 | an error that you can fix; the message says how |
 | 2 | wrong usage |
 | 130 | interrupted |
-| 141 | the reader of the output has gone, as in `| head` |
+| 141 | the program that reads the output has ended, as in `| head` |
 """
 
 

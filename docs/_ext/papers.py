@@ -17,8 +17,8 @@ FOLDER = DOCS / "papers"
 OUTCOMES = ("holds", "holds in part", "does not hold", "cannot be checked")
 _INTRODUCTION = """# Five papers, reproduced
 
-Sottovoce grew out of five papers. Every table and figure of theirs runs again with one command, on
-the same data where these can be had, and every sentence that numbers can decide is judged:
+Sottovoce grew out of five papers. One command computes all their tables and figures again, on the
+same data where available, and judges every claim that numbers can decide:
 
 ```console
 sottovoce reproduce                                     # everything, on all cores
@@ -26,8 +26,8 @@ sottovoce reproduce node-sampling figure-3a --fast      # one figure, a short ru
 sottovoce reproduce --data FOLDER --out results         # with the real data sets
 ```
 
-A verdict is about what the numbers say, not about the people who wrote the paper: methods that
-were published first are the reason why there are better ones. Where a claim fails because a theorem
+A verdict is about what the numbers say, not about the people who wrote the paper: better methods
+exist only because these were published first. Where a claim fails because a theorem
 is wrong, the [errata](../errata.md) have a counterexample.
 
 """

@@ -325,13 +325,13 @@ def _matches(folder: Path, root: Path, pattern: Sequence[str]) -> Iterator[Path]
             yield from _matches(below, root, rest) if rest else files
         return
     if _WILD.search(first):
-        found = [one for one in _entries(folder) if fnmatchcase(one.name, first)]
+        paths = [one for one in _entries(folder) if fnmatchcase(one.name, first)]
     else:
-        found = []
+        paths = []
         with suppress(FileNotFoundError):  # and nothing else: it may be there
             (folder / first).lstat()
-            found = [folder / first]
-    for path in found:
+            paths = [folder / first]
+    for path in paths:
         if not rest:
             yield path
         elif path.is_dir():
@@ -355,7 +355,7 @@ def _walk(folder: Path, root: Path) -> Iterator[tuple[Path, list[Path]]]:
     yield folder, [path for path, is_folder in entries.items() if not is_folder]
     for path, is_folder in entries.items():
         # What is hidden may vanish meanwhile: other programs work there.
-        if is_folder and not _hidden(path.name):
+        if is_folder and not _is_hidden(path.name):
             yield from _walk(path, root)
 
 
@@ -378,10 +378,10 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False  # a link that cannot be followed: reading it says so
 
 
-def _hidden(name: str) -> bool:
+def _is_hidden(name: str) -> bool:
     return name.startswith((".", "_"))
 
 
 def _belongs(path: PurePosixPath | Path) -> bool:
     """Whether a file of a folder belongs to the data set."""
-    return path.suffix.lower() in ENDINGS and not any(map(_hidden, path.parts))
+    return path.suffix.lower() in ENDINGS and not any(map(_is_hidden, path.parts))

@@ -78,10 +78,10 @@ def list_objects(address: str, belongs: Callable[[PurePosixPath], bool]) -> list
     below = sorted(i.path[len(base) :].lstrip("/") for i in every if i.type == FileType.File)
     pattern = unquote(plain[len(root) + 1 :]).split("/") if wild else []
     kept = (path for path in below if belongs(PurePosixPath(path)))
-    found = [path for path in kept if _matches(path.split("/"), pattern)]
+    matches = [path for path in kept if _matches(path.split("/"), pattern)]
     if not below and not wild:
         return [address]  # reading it says what is wrong
-    return [f"{root.rstrip('/')}/{quote(path, safe='/=')}{end}" for path in found]
+    return [f"{root.rstrip('/')}/{quote(path, safe='/=')}{end}" for path in matches]
 
 
 def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""The demo: the whole way, on made-up people."""
+"""The demo: the whole way, on simulated people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sottovoce.cli.demo import CHOSEN, MENU, PEOPLE, PERCENTAGES, _blocks, _coun
 def test_the_demo_tells_the_whole_story(folder, run):
     said = run("demo").stdout
     for part in (
-        "made-up people",
+        "simulated people",
         "Ana    very strong  bicycle  ",
         "the report says",
         "95 % interval",

@@ -207,3 +207,13 @@ def test_numbers_outside_their_range_are_refused(tmp_path, monkeypatch):
     assert result.exit_code == 1
     assert "11.0 is not among the numbers from 0 to 10" in result.stderr
     assert not Path("r.svr").exists()
+
+
+def test_the_help_of_an_audit_says_how_often_it_accuses_by_chance() -> None:
+    from sottovoce.auditing.audit import _CHOOSING
+    from sottovoce.cli.audit import audit
+
+    defaults = {option.name: option.default for option in audit.params}
+    words = " ".join(CliRunner().invoke(main, ["audit", "--help"]).output.replace("│", " ").split())
+    assert f"{200 * _CHOOSING:.0f} % choose what to look at" in words
+    assert f"at most 1 in {1 / (1 - defaults['confidence']):.0f} audits" in words

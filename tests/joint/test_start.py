@@ -107,7 +107,7 @@ def test_pairs_of_which_little_is_known_are_said() -> None:
         with pytest.warns(UserWarning, match="report both 'b' and 'c' \\(2,500\\)"):
             estimated = records.joint(aggregate, ["b", "c"])
         alone = records.joint(aggregate, ["c"])
-    assert "how they go together ('b' and 'c')" in estimated.assuming
+    assert "about their association ('b' and 'c')" in estimated.assuming
     assert "report fewer" not in alone.assuming
     assert (alone.n, alone.reports) == (people, people // 2)
     assert str(alone).startswith("c: 2,500 reports from 5,000 people, model-average")

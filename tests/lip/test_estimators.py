@@ -85,7 +85,7 @@ def test_without_matrices_it_is_the_same() -> None:
             fractions = rng.dirichlet(np.ones(d))
             joint = p[:, None] * mechanism.matrix
             dense = joint / joint.sum(axis=0) @ fractions
-            mixed = mechanism.leaning("mmse", fractions, 1, None)
+            mixed = mechanism.prior_fractions("mmse", fractions, 1, None)
             assert dense == pytest.approx(mixed, rel=1e-9, abs=1e-14)
             total = 1 - (joint**2 / joint.sum(axis=0)).sum()
             assert mechanism.mmse_error() == pytest.approx(total, abs=1e-13)

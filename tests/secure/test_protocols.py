@@ -14,7 +14,7 @@ from sottovoce import testing
 from sottovoce.contract.aggregate import Aggregate
 from sottovoce.errors import EstimateError, GuaranteeError, MergeError, ParameterError
 from sottovoce.secure.committee import quorum
-from sottovoce.secure.protocol import Prepared, Protocol, Run, aggregate_of
+from sottovoce.secure.protocol import Prepared, Protocol, aggregate_of
 from sottovoce.secure.selection import coins, elect, reported_sets
 from sottovoce.transport import Batch, Envelope, Role, decode_batch, drive, encode_batch
 
@@ -112,10 +112,6 @@ def test_the_last_server_sees_only_sums_and_shares() -> None:
 
 
 # --- estimates ---------------------------------------------------------------------------------
-
-
-def mean_error(run: Run, truth: np.ndarray) -> float:
-    return float(((run.estimate.values - truth) ** 2).sum())
 
 
 @pytest.mark.parametrize(("selection", "gamma"), [("uniform", None), ("adaptive", 2.718281828)])

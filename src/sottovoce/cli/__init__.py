@@ -190,7 +190,7 @@ def _never_fail_to_print() -> None:
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done; 1 an error you can fix (the message says how); "
-    "2 wrong usage; 130 interrupted; 141 the reader of the output has gone.",
+    "2 wrong usage; 130 interrupted; 141 the program that reads the output ended.",
 )
 @click.version_option(
     __version__, "--version", prog_name="sottovoce", message="%(prog)s %(version)s"

@@ -41,7 +41,7 @@ people_option = click.option(
 
 @click.group()
 def account() -> None:
-    """Say what sampling, shuffling or many rounds make of a promise.
+    """Compute how sampling, shuffling or many rounds change a promise.
 
     Each account names who must be trusted for it, and is refused where it does not hold. Every
     command takes --json.

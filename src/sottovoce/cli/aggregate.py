@@ -63,7 +63,7 @@ def aggregate(
     output: Output,
     **counting: bool,
 ) -> None:
-    """Count reports, and merge counts of many places.
+    """Count reports, and merge counts from many places.
 
     REPORTS are files of reports (.svr, .parquet) and of counts (.sva) in any order and number, of
     one question or of records. Counts are integers, so the order never matters. Folders, quoted

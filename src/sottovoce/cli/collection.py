@@ -24,7 +24,7 @@ from .support.place import Place, place_options, study_argument
 
 @click.group()
 def collection() -> None:
-    """Look after a collection: status, close, export, backup.
+    """Manage a collection: status, close, export, backup.
 
     Every command takes the study file, works beside a running server, and takes --json.
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     help="The study file; twice if the second collection had another one.",
 )
 @question_option
-@click.option("--attribute", metavar="NAME", help="Of records: which attribute.")
+@click.option("--attribute", metavar="NAME", help="For records: which attribute.")
 @click.option(
     "--names", metavar="A,B", help="What to call the two; by default the names of the files."
 )
@@ -98,7 +98,7 @@ def compare(
             each.marginal(some, attributes, method=method or each.shown_method)
             for each, some in zip(collections, counts, strict=True)
         ]
-        change = _named(pair[1] - pair[0], both[::-1])
+        change = _name_promises(pair[1] - pair[0], both[::-1])
         change.interval(output.confidence)  # refuses a wrong confidence before anything is shown
     test = change.test()
     drawn = {"names": both, "sort": output.sort, **output.intervals}
@@ -154,7 +154,7 @@ def _names(names: str | None, first: Path, second: Path) -> list[str]:
     return both
 
 
-def _named(change: Contrast, names: Sequence[str]) -> Contrast:
+def _name_promises(change: Contrast, names: Sequence[str]) -> Contrast:
     """Promises that stand side by side, each made to the people of a collection by its name."""
     from ..estimate.contrasts import APART
 

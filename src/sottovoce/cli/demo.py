@@ -1,4 +1,4 @@
-"""``sottovoce demo``: a whole collection in one command, with made-up people."""
+"""``sottovoce demo``: a whole collection in one command, with simulated people."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TITLE = "How we get to work"
 QUESTION = "commute"
-#: How many of a hundred made-up people give each answer; None is no answer.
+#: How many of a hundred simulated people give each answer; None is no answer.
 PERCENTAGES: dict[str | None, int] = {
     "car": 44,
     "public transport": 23,
@@ -67,10 +67,10 @@ _FEW = 2  # examples where lines are short
 @plot_option(f"Where the picture goes; by default {_PICTURE} here.")
 @full_output
 def demo(people: int, output: Output) -> None:
-    """Run a whole collection with made-up people.
+    """Run a whole collection with simulated people.
 
     Everyone chooses how much privacy they want; the demo goes from their answers to a table and a
-    picture. The noise is real, so every run comes out a little different.
+    picture. The noise is real, so every run gives slightly different numbers.
 
     \b
     Examples:
@@ -116,7 +116,7 @@ def demo(people: int, output: Output) -> None:
     shown = f"Picture: {saved}" if saved else f"No picture: {why_not}"
     wide = screen.width >= _WIDE
     gap = "\n" * wide  # an empty line, where there is room for it
-    crowd = f"{estimate.n:,} made-up people"
+    crowd = f"{estimate.n:,} simulated people"
     screen.print(heading(f"{TITLE}: {crowd}" if wide else crowd))
     screen.print(
         "Everyone chooses how much privacy they want, randomises their own answer, and sends only "
@@ -136,8 +136,8 @@ def demo(people: int, output: Output) -> None:
     _show_levels(screen, menu, alone, wide=wide)
     if wide and not output.full:
         screen.print(
-            "\nSure at most: how sure anyone can be of an answer, who considered it and another "
-            "one equally likely before seeing the report."
+            "\nSure at most: how sure anyone can be of an answer after seeing the report, if they "
+            "considered it and another one equally likely beforehand."
         )
     screen.print()
     if output.full:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @files_argument
 @asked_options
 @click.option(
-    "--attribute", "names", multiple=True, metavar="NAME", help="Of records: which attribute."
+    "--attribute", "names", multiple=True, metavar="NAME", help="For records: which attribute."
 )
 @confidence_option
 @click.option(
@@ -82,13 +82,14 @@ def estimate(
     object store (s3://bucket/folder) stand for the files in them. Fractions are unbiased, so that
     of a rare answer may be below zero; --project makes them a valid distribution.
 
-    Of a number, the mean is estimated; --bins shows its distribution, --quantiles 0.25,0.5,0.75
-    quartiles and the median. Of values in an order, --scores shows their mean. Intervals are for
-    the people who reported; --for-population makes them those for all from whom they were drawn.
+    For a number, the mean is estimated; --bins shows its distribution, and --quantiles
+    0.25,0.5,0.75 the quartiles and the median. For ordered values, --scores shows their mean.
+    Intervals describe the people who reported; if these are a random sample of a population,
+    --for-population adds the sampling error.
 
     Where people chose levels of privacy, each level is estimated on its own, and the estimates are
-    shrunk towards each other as far as the data support it; that is slightly biased, and the
-    interval stays that of the unbiased estimate. Of records, --attribute says which attribute.
+    shrunk towards each other as far as the data support it. This is slightly biased; the interval
+    stays that of the unbiased estimate. For records, --attribute says which attribute.
 
     \b
     Examples:
@@ -116,7 +117,7 @@ def estimate(
         about["sort"] = output.sort
     output.save(lambda: result.plot(None, **about), result)
     turnout = _turnout(collection, counts)
-    within = _within(collection, method, result)
+    within = _rates_estimator(collection, method, result)
     reports = counts.reports if result.reports is None else result.reports
     if output.as_json:
         more: dict[str, Any] = summary_json(mean, quantiles, confidence)
@@ -190,7 +191,7 @@ def _check(collection: Collection, names: tuple[str, ...], *, levels: bool, rate
         )
 
 
-def _within(collection: Collection, method: str | None, result: Estimate) -> str:
+def _rates_estimator(collection: Collection, method: str | None, result: Estimate) -> str:
     """The estimator over the rates of each level, where it was asked for by name."""
     from ..estimate.combine import ALIASES
 

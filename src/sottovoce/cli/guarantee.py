@@ -21,7 +21,7 @@ from .support.options import asked_options, json_output
 )
 @json_output
 def guarantee(asked: Asked, releases: int, output: Output) -> None:
-    """Say in plain words what a study promises.
+    """State in plain words what a study promises.
 
     Without --question: to someone who answers every question once. Where people choose a level,
     each level has its own promise.

@@ -56,7 +56,7 @@ def joint(
     allow_equal: bool,
     output: Output,
 ) -> None:
-    """Estimate attributes of records together.
+    """Estimate a joint table of attributes of records.
 
     Gives a fraction with an interval for every combination of values: of everyone, or with --given
     of the people who have a value in common. For two attributes it also gives their mutual
@@ -76,7 +76,7 @@ def joint(
 
     collection, confidence = asked.collection, output.confidence
     output.check(asked.study_path, *map(Path, files))
-    given = _given(names, given, percent)
+    given = _conditions(names, given, percent)
     options: dict[str, Any] = {} if stop is None else {"stop": stop}
     collection.check_joint(names, method, **options)
     normal_quantile(confidence)
@@ -142,7 +142,9 @@ def joint(
     show_guarantee(screen, table.guarantee, title, full=output.full)
 
 
-def _given(names: tuple[str, ...], given: tuple[str, ...], percent: str | None) -> tuple[str, ...]:
+def _conditions(
+    names: tuple[str, ...], given: tuple[str, ...], percent: str | None
+) -> tuple[str, ...]:
     """The attributes within whose values fractions are shown."""
     if given and percent:
         raise ParameterError("--given and --percent say the same thing twice; give one of them")

@@ -26,7 +26,7 @@ _PARAMETERS = {"prior": "prior", "low": "prior_low", "high": "prior_high"}
 
 @click.group()
 def lip() -> None:
-    """Design randomised response that knows a prior.
+    """Design randomised response that uses a public prior.
 
     Where it is public how likely each answer is, less noise keeps a promise that is relative to
     that knowledge. The promise that holds without it is always stated as well.
@@ -193,7 +193,9 @@ def _levels(mechanism: LIP) -> list[tuple[str, str]]:
     metavar="P",
     help='Probability of yes, or "random" for a different one for each person; may be repeated.',
 )
-@click.option("--epsilon", "epsilons", metavar="E,E,…", help="Which; by default 0.5 to 10.")
+@click.option(
+    "--epsilon", "epsilons", metavar="E,E,…", help="Epsilons to show; by default 0.5 to 10."
+)
 @plot_option()
 @file_output
 def curve(priors: tuple[str, ...], epsilons: str | None, output: Output) -> None:
@@ -230,6 +232,6 @@ def curve(priors: tuple[str, ...], epsilons: str | None, output: Output) -> None
             [f"{row.pop('epsilon'):g}", *(f"{x:.4f}" for x in row.values())] for row in each.rows()
         )
         show_rows(screen, ["ε", *each.errors], cells, left=0)
-        screen.print(f"The prior taken for the answer: {each.unasked:.4f}.\n", style="dim")
+        screen.print(f"The prior alone, without asking anyone: {each.unasked:.4f}.\n", style="dim")
     screen.print("√(average squared error per person); smaller is better.", style="dim")
     output.show_files(screen)

@@ -37,14 +37,16 @@ _ROUNDING = 0.1 + 1e-9  # in %: three times 33.3 % is everyone
     "strong=0.5:30%,normal=2:70%, or in proportion, strong=0.5:3,normal=2:7.",
 )
 @click.option("--rate", type=REAL, help="Fraction of people who report, drawn at random.")
-@click.option("--traffic", type=REAL, metavar="BYTES", help="Or what all reports may take.")
 @click.option(
-    "--delta", type=REAL, default=0.0, help="Above 0 secure protocols are compared as well."
+    "--traffic", type=REAL, metavar="BYTES", help="Or a limit on the size of all reports."
+)
+@click.option(
+    "--delta", type=REAL, default=0.0, help="If above 0, secure protocols are compared as well."
 )
 @click.option(
     "--count",
     type=INT,
-    help="At least so many people hold each value, as is publicly known; for those that sample.",
+    help="A public lower bound on the holders of each value; for protocols that sample.",
 )
 @click.option(
     "--collusion",
@@ -52,7 +54,7 @@ _ROUNDING = 0.1 + 1e-9  # in %: three times 33.3 % is everyone
     default=0,
     help="How many people may work together with a recipient of a secure protocol's result.",
 )
-@click.option("--error", type=REAL, help="Wanted standard error of a fraction, or of the mean.")
+@click.option("--error", type=REAL, help="Target standard error of a fraction, or of the mean.")
 @plot_option("Error against epsilon and people.")
 @file_output
 def plan(
@@ -64,8 +66,8 @@ def plan(
 ) -> None:
     """Rank designs before anyone is asked.
 
-    Give two of --people, --epsilon (or --levels) and --error; the third is worked out. With
-    --rate not everyone reports; --traffic works out how often people of each level should.
+    Give two of --people, --epsilon (or --levels) and --error; the third is computed. With
+    --rate not everyone reports; --traffic computes how often people of each level should.
 
     \b
     Examples:

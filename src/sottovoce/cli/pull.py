@@ -16,7 +16,7 @@ from .support.options import COUNTS, file_output, out_option, question_option, s
 @click.option(
     "--token",
     envvar="SOTTOVOCE_TOKEN",
-    help="The analyst's; also from the environment variable SOTTOVOCE_TOKEN.",
+    help="The analyst's token; by default that in the environment variable SOTTOVOCE_TOKEN.",
 )
 @question_option
 @out_option(

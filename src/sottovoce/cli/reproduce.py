@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     "--data",
     "data_folder",
     type=click.Path(path_type=Path, file_okay=False),
-    help="The folder with the data sets; SOTTOVOCE_DATA names it otherwise.",
+    help="The folder with the data sets; by default the one that SOTTOVOCE_DATA names.",
 )
 @click.option(
     "--out",
@@ -35,7 +35,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="The folder for results, pictures and the cache.",
 )
-@click.option("--workers", type=IntRange(1, 1024), default=None, help="Processes; all cores.")
+@click.option(
+    "--workers",
+    type=IntRange(1, 1024),
+    default=None,
+    help="Number of processes; by default one for each core.",
+)
 @click.option("--fresh", is_flag=True, help="Compute again what an earlier run has cached.")
 @click.option("--list", "only_list", is_flag=True, help="List papers, figures and tables.")
 @click.option(

@@ -29,9 +29,20 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("study_path", type=PATH, required=False, metavar="[STUDY]")
 @store_option
-@click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 for the network.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Where to listen; 0.0.0.0 for the network.",
+)
 @click.option("--port", type=PORT, default=8080, show_default=True)
-@click.option("--tls", type=PATH, nargs=2, metavar="CERT KEY", help="Serve https.")
+@click.option(
+    "--tls",
+    type=PATH,
+    nargs=2,
+    metavar="CERT KEY",
+    help="Serve HTTPS with this certificate and key.",
+)
 @click.option("--owner", default="", help="Who asks; shown to participants.")
 @click.option("--about", default="", help="Why; shown to participants.")
 @click.option(
@@ -42,7 +53,11 @@ if TYPE_CHECKING:
     help="Submissions per second from one address; 0 for no limit, as behind a proxy.",
 )
 @click.option(
-    "--connections", type=IntRange(10, 1_000_000), default=1000, show_default=True, help="At once."
+    "--connections",
+    type=IntRange(10, 1_000_000),
+    default=1000,
+    show_default=True,
+    help="The most connections at once.",
 )
 @click.option(
     "--link-days",
@@ -57,7 +72,9 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write the analyst's link to this private file instead of printing it.",
 )
-@click.option("--demo", is_flag=True, help="Without a study: made-up people answer while you look.")
+@click.option(
+    "--demo", is_flag=True, help="Without a study: simulated people answer while you look."
+)
 @json_option
 def serve(
     study_path: Path | None,
@@ -99,7 +116,7 @@ def serve(
     from ..service.submission import most_bytes
 
     if demo == (study_path is not None):
-        raise ParameterError("name a study file, or add --demo for made-up people, but not both")
+        raise ParameterError("name a study file, or add --demo for simulated people, but not both")
     with TemporaryDirectory(prefix="sottovoce-demo-") as folder:
         place = None if study_path is None else Place(study_path, store)
         if place is None:

@@ -129,7 +129,7 @@ def _next_randomise(path: Path, study: Study, collection: Collection) -> str:
 @path_argument
 @json_output
 def check(path: Path, output: Output) -> None:
-    """Say whether a study file can be used.
+    """Check whether a study file can be used.
 
     If not, what is wrong with it.
 

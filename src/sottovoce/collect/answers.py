@@ -66,10 +66,10 @@ class Answers:
             allowed = f"the {len(domain.values):,} values {first_few(domain.values)}"
         if outside.any():
             row = int(np.flatnonzero(outside)[0])
-            given = column.at(row)
-            answer = f"the answer {shown(given)}" if self.quoted else "the answer"
+            entry = column.at(row)
+            answer = f"the answer {shown(entry)}" if self.quoted else "the answer"
             if self.quoted and domain.edges is None:
-                allowed += near_miss(given, domain.values, EMPTY)
+                allowed += near_miss(entry, domain.values, EMPTY)
             return AnswerError(
                 f"{place(self.column, first + row)}: {answer} is not among {allowed}; correct the "
                 f"file, or begin a study that {remedy}"

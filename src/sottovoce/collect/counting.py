@@ -329,7 +329,7 @@ class _Merging:
         if not 0 <= result.part < len(self._parts):  # a negative one would be another part
             raise TransportError(
                 f"a result for part {result.part} came back, and there are {len(self._parts):,} "
-                "parts; has a worker other software?"
+                "parts; does a worker run different software?"
             )
         part, evidence = self._parts[result.part], (result.rows, result.checksum, result.reason)
         first = self._results.setdefault(part.id, evidence)
@@ -338,7 +338,7 @@ class _Merging:
                 raise MergeError(
                     f"part {part.id} of {part.file!r} was counted twice with different results "
                     f"({first[0]:,} and {result.rows:,} reports): the file changed meanwhile, or a "
-                    "worker has other software; count again"
+                    "worker runs different software; count again"
                 )
             return
         self.size += part.size

@@ -53,7 +53,7 @@ def read_key(root: Path, *, begun: bool) -> tuple[bytes, str | None]:
         if begun:
             raise FileError(
                 f"the key of the receipts in {str(root)!r} is not there (earlier releases "
-                "kept none), so that answers cannot be recognised; restore it, or choose "
+                "kept none), so answers cannot be recognised; restore it, or choose "
                 "another folder with --receipts if none of those answers is randomised again"
             )
         with whole_file(path, private=True) as stream:

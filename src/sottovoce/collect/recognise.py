@@ -102,7 +102,7 @@ def _has_columns(path: Path | str, columns: Collection[str]) -> bool:
     with opened(path) as stream:
         if stream.read(len(PARQUET)) != PARQUET:
             return False
-    from ..contract.reports import folder_values
+    from ..contract.parquet import folder_values
 
     schema = _schema(path)
     return schema is not None and set(columns) <= {*schema.names, *folder_values(path)}

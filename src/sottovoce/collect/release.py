@@ -151,7 +151,7 @@ def release(
             promised = _guarantee(collection, receipt, others)
             receipt = replace(receipt, guarantee=promised.as_dict())
             entry.write(receipt)  # before anyone can see the reports
-        elif _chosen(receipt.latest) != (own_input.content.choices, source.allocation):
+        elif _choice_digests(receipt.latest) != (own_input.content.choices, source.allocation):
             raise other_choices(source.label, receipt, source.words)
         receipt = give(collection, entry, receipt, out, force=force, progress=progress)
         elsewhere = entry.elsewhere()
@@ -161,14 +161,14 @@ def release(
     return Released(receipt, entry.path, fresh, total, promised, notes)
 
 
-def _chosen(release: Release) -> tuple[str, str]:
+def _choice_digests(release: Release) -> tuple[str, str]:
     """What decides whether people chose the same: digests of columns, and a named allocation."""
     return release.chosen, release.choices.get("allocation", "")
 
 
 def _guarantee(collection: Collection, receipt: Receipt, others: list[Receipt]) -> Guarantee:
     """What holds for someone in all these releases, whose choices may differ between them."""
-    same = not others and len({_chosen(release) for release in receipt.releases}) == 1
+    same = not others and len({_choice_digests(release) for release in receipt.releases}) == 1
     once = collection.guarantee_at()
     if same:
         equal = [receipt.latest.choices.get("allocation")] == [*collection.allocations[:1]]

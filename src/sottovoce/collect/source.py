@@ -202,7 +202,7 @@ class Source:
             yield from in_order(lambda part: self._randomise(part[1], part[0], columns), chunks)
             return
         parts = len(checked)
-        for k, batch in enumerate(in_order(self._randomise_checked, _emptied(checked))):
+        for k, batch in enumerate(in_order(self._randomise_checked, _pop_each(checked))):
             yield batch
             done(size * (k + 1) // parts)
 
@@ -256,7 +256,7 @@ class Checked:
         return self.coded.codes.nbytes + present + sum(codes.nbytes for codes in self.chosen)
 
 
-def _emptied(parts: list[Checked]) -> Iterator[Checked]:
+def _pop_each(parts: list[Checked]) -> Iterator[Checked]:
     """The parts in turn, none of which is kept."""
     parts.reverse()
     while parts:

@@ -59,12 +59,12 @@ class Aggregate:
     _marks: tuple[Mark, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        frozen = {name: _frozen(table) for name, table in self.tables.items()}
+        frozen = {name: _freeze(table) for name, table in self.tables.items()}
         object.__setattr__(self, "tables", MappingProxyType(frozen))
         if not self._marks:
             object.__setattr__(self, "_marks", ({},))
         if self.candidates is not None:
-            object.__setattr__(self, "candidates", _frozen(self.candidates))
+            object.__setattr__(self, "candidates", _freeze(self.candidates))
         if not 0 <= self.reports <= self.people < MOST_COUNT:
             raise MergeError(
                 f"an aggregate has {self.reports} reports of {self.people} people; there can be at "
@@ -272,7 +272,7 @@ def _equal(mine: Table, other: Table) -> bool:
     return np.array_equal(mine, other)
 
 
-def _frozen(table: Table) -> Table:
+def _freeze(table: Table) -> Table:
     """The table as a read-only array: a copy, unless it is read-only already."""
     if isinstance(table, Sparse):
         return table

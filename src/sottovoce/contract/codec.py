@@ -258,7 +258,7 @@ def decode_aggregate(data: Buffer, *, expect: Any) -> Aggregate:
     collection = reader.name(reader.take(1, "the length of the id")[0])
     expected = expect.match(collection, digest)
     route = _route(reader) if flags & _ROUTE else None
-    chosen = _chosen(reader) if flags & _CHOSEN else None
+    chosen = _read_candidates(reader) if flags & _CHOSEN else None
     tables: dict[str, Table] = {}
     for _ in range(n_tables):
         label_length, dimensions = struct.unpack("<BB", reader.take(2, "the head of a table"))
@@ -278,7 +278,7 @@ def decode_aggregate(data: Buffer, *, expect: Any) -> Aggregate:
     return aggregate
 
 
-def _chosen(reader: _Reader) -> NDArray[np.int64]:
+def _read_candidates(reader: _Reader) -> NDArray[np.int64]:
     (many,) = struct.unpack("<Q", reader.take(8, "the number of chosen values"))
     positions = reader.take(4 * many, f"{many:,} chosen values")
     return np.frombuffer(positions, "<u4").astype(np.int64)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, BinaryIO
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MissingExtraError, WireError
+from ..files import is_address
 from .codec import VERSION
 from .reports import BATCH_BYTES, BATCH_ROWS, Column, Expected, Reports
 
@@ -149,11 +152,11 @@ def _group_rows(metadata: Any) -> list[int]:
 
 def _types(schema: Any) -> list[tuple[str, Any]]:
     """The columns with their types; their order, and how values are encoded, do not matter."""
-    plain = ((f.name, f.type.value_type if _encoded(f.type) else f.type) for f in schema)
+    plain = ((f.name, f.type.value_type if _has_dictionary(f.type) else f.type) for f in schema)
     return sorted(plain, key=str)
 
 
-def _encoded(kind: Any) -> bool:
+def _has_dictionary(kind: Any) -> bool:
     return hasattr(kind, "index_type")  # of a dictionary
 
 
@@ -205,7 +208,7 @@ def _about(metadata: dict[bytes, bytes] | None) -> tuple[str, bytes, bool]:
 def _from_arrow(array: Any, column: Column) -> NDArray[Any]:
     if array.null_count:
         raise WireError(f"the column {column.name!r} has empty cells; a report has none")
-    if _encoded(array.type):
+    if _has_dictionary(array.type):
         array = array.dictionary_decode()
     if not column.width:
         plain: NDArray[Any] = array.to_numpy().astype(column.dtype, copy=False)
@@ -216,3 +219,13 @@ def _from_arrow(array: Any, column: Column) -> NDArray[Any]:
     data = np.frombuffer(array.buffers()[1], column.dtype)
     start = array.offset * column.width
     return data[start : start + n * column.width].reshape(column.shape(n))
+
+
+def folder_values(path: str | os.PathLike[str]) -> dict[str, str]:
+    """What the folders of a partitioned data set state, such as {"date": "2025-06-01"}."""
+    name = os.fspath(path)
+    if is_address(name):
+        name = unquote(name.split("?")[0])
+    folders = name.split("/")[:-1]
+    pairs = (unquote(folder).partition("=") for folder in folders)
+    return {name: value for name, sign, value in pairs if sign and name}

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, BinaryIO, Literal, Protocol
-from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from ..checks import html_table
 from ..domain.values import code_dtype
 from ..errors import FileError, MergeError, WireError
-from ..files import is_address, opened, whole_file
+from ..files import opened, whole_file
 
 Form = Literal["svr", "parquet"]
 BATCH_ROWS = 1 << 18  # read from a file at once, or fewer where they are wide
@@ -321,7 +320,7 @@ def read_batches(
     with opened(path) as stream:
         try:
             if (form or sniff(stream)) == "parquet":
-                from .parquet import parquet_batches
+                from .parquet import folder_values, parquet_batches
 
                 folders = folder_values(path)
                 batches = parquet_batches(stream, expect, cut=cut, folders=folders)
@@ -368,16 +367,6 @@ def _ahead(stream: BinaryIO) -> Iterator[BinaryIO]:
         yield some
     finally:
         some.detach()  # or it would close the stream
-
-
-def folder_values(path: str | os.PathLike[str]) -> dict[str, str]:
-    """What the folders of a partitioned data set state, such as {"date": "2025-06-01"}."""
-    name = os.fspath(path)
-    if is_address(name):
-        name = unquote(name.split("?")[0])
-    folders = name.split("/")[:-1]
-    pairs = (unquote(folder).partition("=") for folder in folders)
-    return {name: value for name, sign, value in pairs if sign and name}
 
 
 def _join_batches(batches: Iterator[Reports]) -> Iterator[Reports]:

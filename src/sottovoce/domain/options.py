@@ -25,8 +25,8 @@ MOST_OPTIONS = 63  # a set of them is one 64-bit word
 class Options(Attribute):
     """A question whose answer is a set of options, up to a public number of them.
 
-    An answer is a list, tuple or set of options, or text with ";" between them; none is an answer,
-    too.
+    An answer is a list, tuple or set of options, or text with ";" between them; choosing none is an
+    answer, too.
 
     Parameters
     ----------

@@ -15,8 +15,8 @@ correlations are not known, the worst case is used: the root becomes Σ |s_v|. V
 weight are one part, their sum, where that has an interval of its own (`intervals`). Correlations
 at the estimate are of no use with few reports: a contrast is then tested as a whole, as sums are.
 
-A test is the interval turned round: the p-value is one minus the confidence of the widest interval
-that leaves out zero.
+A test inverts the interval: the p-value is one minus the confidence of the widest interval that
+leaves out zero.
 """
 
 from __future__ import annotations

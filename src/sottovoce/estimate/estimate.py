@@ -391,8 +391,8 @@ def warn_if_useless(estimate: Estimate, span: float) -> None:
         warnings.warn(
             f"{estimate._sent:,} reports are too few: an interval of ± {half:.3g} is wider than "
             f"the whole range of {span:g}. About {enough:,} people would give ± "
-            f"{_FAIR * span:.3g}; ask more people or choose a larger epsilon (sottovoce.plan works "
-            "it out)",
+            f"{_FAIR * span:.3g}; ask more people or choose a larger epsilon (sottovoce.plan "
+            "computes it)",
             UselessEstimateWarning,
             stacklevel=3,
         )

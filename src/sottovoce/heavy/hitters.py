@@ -57,7 +57,7 @@ class HeavyHitters(Collection):
     alphabet : str or sequence of str
         The public symbols of a text, each a single character.
     length : int
-        The most symbols of a text; shorter ones are padded.
+        The maximum number of symbols of a text; shorter ones are padded.
     epsilon : float
         Privacy parameter of the whole text, above 0 and at most 20.
     longer : {"refuse", "cut"}
@@ -70,8 +70,8 @@ class HeavyHitters(Collection):
         more people at each, and more candidates to count; by default as many as give at most 2,048
         continuations of a prefix.
     mechanism : str
-        The pure mechanism that reports a prefix: "olh", for texts of any number, or where there are
-        few any other, such as "grr" or "oue".
+        The pure mechanism that reports a prefix: "olh", for any number of texts, or, if there
+        are few, any other, such as "grr" or "oue".
     name : str
         What is asked.
     study : bytes, optional

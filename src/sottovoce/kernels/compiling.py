@@ -141,7 +141,7 @@ class Kernel:
             others: dict[str, Any] = {"_INDEX": int}  # which is faster than an integer of numpy
             if self._whole:
                 others["range"] = _lanes
-            plain = _linked(self._function, lambda kernel: kernel.plain, others)
+            plain = _link(self._function, lambda kernel: kernel.plain, others)
             self._plain = _with_flags(plain) if self._whole else plain
         return self._plain
 
@@ -151,7 +151,7 @@ class Kernel:
         if self.machine is None:
             with _lock:
                 self.machine = self.machine or self._make(
-                    _linked(self._function, lambda kernel: kernel.code)
+                    _link(self._function, lambda kernel: kernel.code)
                 )
         return self.machine
 
@@ -201,7 +201,7 @@ def replaced(*, by: str) -> Callable[[Callable[..., Any]], Kernel]:
     return decorate
 
 
-def _linked(
+def _link(
     function: Any, choose: Callable[[Kernel], Any], others: Mapping[str, Any] = _NO_OTHERS
 ) -> Any:
     """The function with one side of every kernel that it calls, and other names replaced."""
@@ -251,7 +251,7 @@ def _warn_once(reason: str) -> None:
         return
     _uncached = True
     warnings.warn(
-        f"compiled kernels cannot be kept ({reason}), so that every process compiles them again, "
+        f"compiled kernels cannot be kept ({reason}), so every process compiles them again, "
         "which takes some seconds; set NUMBA_CACHE_DIR to a folder that only you can write to",
         RuntimeWarning,
         stacklevel=5,

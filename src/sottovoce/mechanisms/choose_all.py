@@ -98,7 +98,7 @@ class ChooseAll(PureMechanism):
     @cached_property
     def inner(self) -> PureMechanism:
         """Reports the drawn option, or that nothing else was chosen."""
-        values = Domain([*self.domain.values, _unused(self.domain)])
+        values = Domain([*self.domain.values, _unused_value(self.domain)])
         return self._kind()(values, epsilon=self.epsilon, study=self.digest)
 
     # --- what it is -----------------------------------------------------------------------------
@@ -223,7 +223,7 @@ class ChooseAll(PureMechanism):
         return Channel(names, inner.outputs, tuple(rows))
 
 
-def _unused(domain: Options) -> str:
+def _unused_value(domain: Options) -> str:
     """A value for "nothing else" that is not among the options."""
     name = NOTHING_ELSE
     while name in domain.values:

@@ -121,14 +121,14 @@ class Hashing:
         source.over_ranges(some, n, work=100 * n)
         return {**words, "y": y}
 
-    def _folded(self, columns: Columns) -> NDArray[np.uint32]:
+    def _fold(self, columns: Columns) -> NDArray[np.uint32]:
         # h(c) = y exactly when (a c + b − y 2^shift) mod 2^W < 2^shift.
         y = columns["y"].astype(np.uint32) << np.uint32(self.shift)
         return np.asarray((columns["b"] - y) & self._mask)
 
     def support(self, columns: Columns, codes: Halves, ends: Sequence[int]) -> NDArray[np.int64]:
         """How many reports support each code, a row for each group of reports up to an end."""
-        folded, limits = self._folded(columns), (self._mask, np.uint32(1 << self.shift))
+        folded, limits = self._fold(columns), (self._mask, np.uint32(1 << self.shift))
         if self.parts == 1:
             kernel, name = kernels.count.hash_support, "hash_support"
             a, codes = np.ascontiguousarray(columns["a"]), codes[0]
@@ -149,7 +149,7 @@ class Hashing:
 
     def supports(self, columns: Columns, codes: Halves) -> NDArray[np.bool_]:
         """Whether each report (rows) supports each code (columns)."""
-        sums = self._folded(columns)[:, None]
+        sums = self._fold(columns)[:, None]
         for name, code in zip(self._multipliers, codes, strict=True):
             sums = sums + columns[name][:, None] * code
         return np.asarray((sums & self._mask) < np.uint32(1 << self.shift))

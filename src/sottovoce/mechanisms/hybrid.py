@@ -26,7 +26,10 @@ _DUCHI_ALONE = 0.61
 
 @register("hybrid")
 class Hybrid(SteppedMechanism):
-    """The best of Duchi's and the piecewise mechanism at every ε.
+    """Piecewise or Duchi's mechanism, by a public coin flip: the lowest error up to ε = 8.
+
+    Its largest variance over all answers is at most that of either mechanism up to ε = 8; beyond,
+    that of `Piecewise` is smaller.
 
     Parameters
     ----------

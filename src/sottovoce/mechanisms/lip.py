@@ -254,7 +254,7 @@ class LIP(ChannelMechanism):
             values = fit.values
             about = {"assuming": UNCLEAR, "converged": fit.converged}
         else:
-            values = self.leaning(name, counts, n, prior_sd)
+            values = self.prior_fractions(name, counts, n, prior_sd)
         if self.invertible:
             raw = super().estimate(aggregate, method="unbiased")
             about |= {"raw": raw, "spread": raw.variance}

@@ -272,8 +272,8 @@ def _sparse_codes(stream: Keystream, size: int, bits: int) -> NDArray[np.uint32]
 def _dense_codes(stream: Keystream, size: int, bits: int) -> NDArray[np.uint32]:
     """Where many come again, nearly all in the end: keep a bit for every possible one."""
     codes, seen = np.empty(size, np.uint32), np.zeros((1 << bits) // 8 + 1, np.uint8)
-    found = 0
-    while found < size:
+    number = 0
+    while number < size:
         words = _words(stream, min(_CODES_AT_ONCE, size + 16))
-        found = kernels.draw.first_distinct(words, 32 - bits, seen, codes, found)
+        number = kernels.draw.first_distinct(words, 32 - bits, seen, codes, number)
     return codes

@@ -66,15 +66,15 @@ class Prior:
                 f"{values.size:,} values; a prior is used for at most {MOST_VALUES:,}"
             )
         if point is not None:
-            return values, cls._known(_in_order(point, values, "prior"))
+            return values, cls._at_point(_in_order(point, values, "prior"))
         if a is None or b is None:  # both are
             return values, cls(None, (0.0,) * values.size, (1.0,) * values.size)
-        return values, cls._within(
+        return values, cls._from_bounds(
             _in_order(a, values, "prior_low"), _in_order(b, values, "prior_high")
         )
 
     @classmethod
-    def _known(cls, point: tuple[float, ...]) -> Prior:
+    def _at_point(cls, point: tuple[float, ...]) -> Prior:
         if min(point) < 0 or abs(sum(point) - 1) > _CLOSE:
             raise ParameterError(
                 f"prior is {list(point)!r:.120}; probabilities are at least 0 and sum to 1, these "
@@ -83,7 +83,7 @@ class Prior:
         return cls(point, point, point)
 
     @classmethod
-    def _within(cls, low: tuple[float, ...], high: tuple[float, ...]) -> Prior:
+    def _from_bounds(cls, low: tuple[float, ...], high: tuple[float, ...]) -> Prior:
         if not all(0 <= a <= b <= 1 for a, b in zip(low, high, strict=True)):
             raise ParameterError(
                 f"prior_low is {list(low)!r:.80} and prior_high {list(high)!r:.80}; each low must "

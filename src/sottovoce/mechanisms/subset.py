@@ -43,7 +43,7 @@ _FEW = 16  # values, whose bits are one number: there are at most 12,870 sets of
 class SubsetSelection(BitVectorMechanism):
     """Report a set of ω values that is likelier to hold the answer than not.
 
-    The lowest error of all; d/8 bytes per report.
+    No other mechanism here has a lower total variance; d/8 bytes per report.
 
     Parameters
     ----------

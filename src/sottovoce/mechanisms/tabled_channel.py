@@ -176,7 +176,7 @@ class ChannelMechanism(OutputMechanism):
             return em(counts, self._law, self._back, start)
         return fit_mixing(counts / n, *self._mix)
 
-    def leaning(self, name: str, counts: Any, n: int, sd: float | None) -> Floats:
+    def prior_fractions(self, name: str, counts: Any, n: int, sd: float | None) -> Floats:
         """Fractions that rely on the prior."""
         if name == "shrunk":
             tau = number(sd, "prior_sd", "a number of at least 0")

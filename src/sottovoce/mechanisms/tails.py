@@ -114,7 +114,7 @@ class MeanLaw:
         for at, k in population:
             power *= _power(self._bounds[at] if at in (0, 1) else self._characteristic(at), k)
         # Σ exp(−iθy) over the y from the edge to the last one.
-        power *= self._turned(edge) - self._turned(last + sign)
+        power *= self._rotate(edge) - self._rotate(last + sign)
         power *= self._geometric if sign > 0 else self._geometric.conj()
         return (count + 2 * float(power.real.sum())) / size
 
@@ -122,7 +122,7 @@ class MeanLaw:
     def _geometric(self) -> NDArray[np.complex128]:
         return np.asarray(1 / (1 - np.exp(-1j * self._frequency)))
 
-    def _turned(self, units: int) -> NDArray[np.complex128]:
+    def _rotate(self, units: int) -> NDArray[np.complex128]:
         """exp(−iθ units), the angles reduced exactly."""
         steps = np.arange(1, self._frequency.size + 1) * (units % self._size) % self._size
         return np.asarray(np.exp(-2j * np.pi / self._size * steps))

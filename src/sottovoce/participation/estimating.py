@@ -192,7 +192,7 @@ def strata_of_fractions(
 ) -> tuple[Strata, str]:
     """What `variance` and `covariance` need where fractions and people are known."""
     strata = strata_of_frequencies(_only_level(table), table.rates, frequencies, n)
-    return _described(table, strata, method)
+    return _describe(table, strata, method)
 
 
 def strata_of_people(
@@ -202,10 +202,10 @@ def strata_of_people(
     coded = table.domain.coded(answers)
     ways = way_codes(table.levels, coded, None, rate)
     strata = strata_of_answers(_only_level(table), table.rates, coded, ways)
-    return _described(table, strata, method)
+    return _describe(table, strata, method)
 
 
-def _described(table: Participation, strata: Strata, method: str | None) -> tuple[Strata, str]:
+def _describe(table: Participation, strata: Strata, method: str | None) -> tuple[Strata, str]:
     name = table.chosen_method(method)
     return known_strata(strata, name), name
 

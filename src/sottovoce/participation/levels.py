@@ -15,7 +15,7 @@ from .rates import EVERYONE, MOST_CHOICES, checked_rates
 
 
 class Levels(Participation):
-    """Mechanisms by level; each person's report is made by that of the level they chose.
+    """Mechanisms by level; each person's report comes from the mechanism of the level they chose.
 
     Parameters
     ----------

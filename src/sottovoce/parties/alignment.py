@@ -95,7 +95,7 @@ def check_digests(parties: Sequence[str], digests: Mapping[int, bytes]) -> None:
     missing = [parties[k] for k in range(len(parties)) if k not in digests]
     if missing:
         raise ShareError(
-            f"the digest of {first_few(missing)} is missing, so that rows cannot be compared; "
+            f"the digest of {first_few(missing)} is missing, so rows cannot be compared; "
             "nothing was released"
         )
     groups: dict[bytes, list[str]] = {}

@@ -46,9 +46,9 @@ class Book:
             return  # new: the first line is written together with the first entry
         first, *lines = content.split(b"\n")
         if first + b"\n" != _FIRST:
-            raise self._refused("it does not begin like one")
+            raise self._refusal("it does not begin like one")
         if lines.pop():
-            raise self._refused(
+            raise self._refusal(
                 f"line {len(lines) + 2} is incomplete: a run ended while writing it, before it "
                 "sent anything. Delete that line, and only that"
             )
@@ -60,7 +60,7 @@ class Book:
         word, _, text = line.partition(b" ")
         expected = self._next_checksum(text)
         if word != expected.hex().encode():
-            raise self._refused(
+            raise self._refusal(
                 f"line {number} does not fit its checksum: something was changed or removed. "
                 "Restore the file from a backup that has all runs since; starting a new ledger "
                 "would forget what was spent"
@@ -68,7 +68,7 @@ class Book:
         try:
             self._apply(json.loads(text))
         except (ValueError, KeyError, TypeError, ZeroDivisionError) as error:
-            raise self._refused(f"line {number} has a form that this version cannot read") from (
+            raise self._refusal(f"line {number} has a form that this version cannot read") from (
                 error
             )
         self.checksum = expected
@@ -101,7 +101,9 @@ class Book:
 
     def check_content(self, data: str, content: bytes) -> bool:
         """Whether a file is known as this data set; refused where it is known as another one."""
-        known = {name for name, salt, digest in self.files if _salted(salt, content) == digest}
+        known = {
+            name for name, salt, digest in self.files if _salted_digest(salt, content) == digest
+        }
         if content and known - {data}:
             other = printable(min(known - {data}))
             raise GuaranteeError(
@@ -137,11 +139,11 @@ class Book:
     def add_file(self, data: str, content: bytes) -> None:
         """Remember a data set's file by a salted digest."""
         salt = os.urandom(_SALT_BYTES).hex()
-        self.add("file", data, salt=salt, digest=_salted(salt, content))
+        self.add("file", data, salt=salt, digest=_salted_digest(salt, content))
 
-    def _refused(self, reason: str) -> FileError:
+    def _refusal(self, reason: str) -> FileError:
         return FileError(f"{str(self.path)!r} cannot be used as a budget ledger: {reason}")
 
 
-def _salted(salt: str, content: bytes) -> str:
+def _salted_digest(salt: str, content: bytes) -> str:
     return hmac.new(bytes.fromhex(salt), content, hashlib.sha256).hexdigest()

@@ -66,7 +66,7 @@ class Ledger:
         """All data sets, in the order of their first use."""
         if not self.path.exists():
             return ()
-        with self._locked(write=False) as book:
+        with self._lock(write=False) as book:
             return tuple(book.accounts.values())
 
     def check(
@@ -81,7 +81,7 @@ class Ledger:
         """Refuse, without writing anything, what `charge` would refuse."""
         account = Account(_name(data), budget)
         if self.path.exists():
-            with self._locked(write=False) as book:
+            with self._lock(write=False) as book:
                 book.check_content(data, content)
                 account = book.accounts.get(data, account)
         account.check(amount_of(epsilon, "epsilon"), delta_of(delta, "delta"))
@@ -106,7 +106,7 @@ class Ledger:
         δ) or the file is another data set's.
         """
         amount_of(epsilon, "epsilon"), amount_of(budget, "budget"), delta_of(delta, "delta")
-        with self._locked(write=True) as book:
+        with self._lock(write=True) as book:
             account = book.accounts.get(_name(data))
             before = None if account is None else account.of(session)
             if account is not None and before is not None:
@@ -133,7 +133,7 @@ class Ledger:
 
         `budget` is of ε and `delta` the limit of δ; what is None stays as it is.
         """
-        with self._locked(write=True) as book:
+        with self._lock(write=True) as book:
             account = book.accounts.get(_name(data))
             if budget is None:
                 if account is None:
@@ -150,7 +150,7 @@ class Ledger:
 
     def keep_receipt(self, data: str, *, study: bytes, session: bytes, receipt: bytes) -> None:
         """Keep a receipt, whose signature the caller has checked, beside its charge."""
-        with self._locked(write=True) as book:
+        with self._lock(write=True) as book:
             account = book.accounts.get(_name(data))
             charge = None if account is None else account.of(session)
             if charge is None or charge.study != study.hex():
@@ -169,7 +169,7 @@ class Ledger:
             book.add("receipt", data, **about)
 
     @contextmanager
-    def _locked(self, *, write: bool) -> Iterator[Book]:
+    def _lock(self, *, write: bool) -> Iterator[Book]:
         try:
             if write:
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

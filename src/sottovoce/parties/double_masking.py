@@ -237,7 +237,7 @@ class DoublyOpenedSum(OpenedSum):
                 f"no result: {design.name(silent)} did not help to unmask, and "
                 f"{design.threshold} parties are needed; nothing was opened"
             )
-        secrets = {k: self._reconstructed(opened, k) for k in range(len(design.parties))}
+        secrets = {k: self._reconstruct(opened, k) for k in range(len(design.parties))}
         words = add_up(blocks, opened.masked.values())
         for block, total in zip(blocks, words, strict=True):
             context = design.context(session, block)
@@ -250,7 +250,7 @@ class DoublyOpenedSum(OpenedSum):
                 masks.add_pairwise(total, context, k, common)
         return [signed(total) for total in words]
 
-    def _reconstructed(self, opened: Opened, k: int) -> bytes:
+    def _reconstruct(self, opened: Opened, k: int) -> bytes:
         """The seed of a survivor, or the fresh secret of a party that dropped out."""
         senders = sorted(opened.unmasking)
         name, hello = self.design.parties[k], opened.hellos[k]

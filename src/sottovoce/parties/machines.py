@@ -146,7 +146,7 @@ class PartyMachine(Machine[PartyState]):
             engine, sent = self.engine.close(state.engine, number, plan, codes)
             state = replace(state, engine=engine)
         if number == design.masked - 1:
-            sent = (*sent, *self._masked(state))
+            sent = (*sent, *self._mask_releases(state))
         return state, sent
 
     def _missing(self, state: PartyState) -> set[int]:
@@ -161,7 +161,7 @@ class PartyMachine(Machine[PartyState]):
     def _plan(self, state: PartyState) -> Plan:
         return self.protocol.computed_plan(state.held.rows)
 
-    def _masked(self, state: PartyState) -> tuple[Batch, ...]:
+    def _mask_releases(self, state: PartyState) -> tuple[Batch, ...]:
         """Every release with the noise of this party, masked."""
         self._check_present(state)
         rows = self.protocol.rows_said(state.held.rows)

@@ -283,7 +283,7 @@ class Marginals(ABC):
     @property
     def assuming(self) -> tuple[str, ...]:
         """What the promises assume."""
-        trusted = _trusted(self.engine, self.collusion, self.dropouts, len(self.parties))
+        trusted = _trust(self.engine, self.collusion, self.dropouts, len(self.parties))
         sizes = (PUBLIC_SIZES,) if self.sizes_are_public else ()
         return (*trusted, self.people_are, *sizes, COMPUTATIONAL, ONCE)
 
@@ -331,7 +331,7 @@ def _colluders(collusion: int, dropouts: int = 0) -> str:
     )
 
 
-def _trusted(engine: Engine | None, collusion: int, dropouts: int, parties: int) -> tuple[str, ...]:
+def _trust(engine: Engine | None, collusion: int, dropouts: int, parties: int) -> tuple[str, ...]:
     """Whom a promise trusts, as sentences: no more colluders than the engine tolerates."""
     if engine is None:
         return (_colluders(collusion, dropouts),)

@@ -57,7 +57,7 @@ class NoisyTable(Table):
         part = margin.of(tuple(margin.kept[a] for a in axes))
         own = Margin.whole(self.table.shape).of(tuple(axes))
         attributes = tuple(self.attributes[a] for a in axes)
-        table = _labelled(replace(self, raw=None), own.sum(self.values), attributes, evidence, part)
+        table = _label(replace(self, raw=None), own.sum(self.values), attributes, evidence, part)
         if self.raw is None and table.raw is not None:  # a sum of its own was opened for it
             return replace(table, assuming="")
         return table
@@ -150,10 +150,10 @@ def noisy_table(
         converged=solved.converged,
         assuming=solved.assuming,
     )
-    return _labelled(blank, solved.values, tuple(attributes), evidence, margin)
+    return _label(blank, solved.values, tuple(attributes), evidence, margin)
 
 
-def _labelled(
+def _label(
     like: NoisyTable,
     values: Floats,
     attributes: tuple[Attribute, ...],

@@ -53,7 +53,7 @@ def check(asked: Requirement) -> None:
         number(asked.traffic, "traffic", "a positive number of bytes", lambda many: many > 0)
         if asked.n is None or not asked.levels or asked.rate != 1:
             raise ParameterError(
-                "traffic works out the rates: give n and epsilon (or levels) with it, and no rate"
+                "traffic computes the rates: give n and epsilon (or levels) with it, and no rate"
             )
 
 

@@ -234,7 +234,7 @@ def plan(
         Or the bytes that all reports may take together: the best rate of each level is computed,
         see `sottovoce.participation.best_rates`.
     error : float, optional
-        Wanted standard error: of an average fraction, or of the mean in its own units.
+        Target standard error: of an average fraction, or of the mean in its own units.
     delta : float
         Of the promises, 0 or more; the local designs promise with 0 in any case. Above 0, and with
         one epsilon for everyone, secure protocols are ranked beside them.

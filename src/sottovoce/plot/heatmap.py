@@ -95,14 +95,14 @@ def heatmap(
     ax.set_yticks(np.arange(1, down.size) - 0.5, minor=True)
     ax.grid(which="minor", color="white", linewidth=1.5)
     ax.tick_params(which="minor", length=0)
-    unclear = _hatch(ax, table, low)
+    unclear = _hatch(ax, low)
     if table.size <= _MOST_NUMBERS:
         _numbers(ax, table, (low, high), most)
     bar = ax.figure.colorbar(image, ax=ax, pad=0.02)
     bar.outline.set_visible(False)
     bar.ax.yaxis.set_major_formatter(paint.percent)
-    given = isinstance(joint, Conditional)
-    bar.set_label(f"fraction of people{' in a row' * given}")
+    in_row = " in a row" if isinstance(joint, Conditional) else ""
+    bar.set_label(f"fraction of people{in_row}")
     promised = _promised(joint.guarantee)
     level = paint.interval_words(confidence, simultaneous).replace("interval", "intervals")
     notes = [level] if table.size <= _MOST_NUMBERS or unclear else []
@@ -121,7 +121,7 @@ def _promised(guarantee: Guarantee) -> str:
     return f"ε = {rounded_up(epsilon, 6)}{also} for all answers together"
 
 
-def _hatch(ax: Axes, table: Floats, low: Floats) -> bool:
+def _hatch(ax: Axes, low: Floats) -> bool:
     """Mark cells that are not clearly above zero; whether there are any."""
     from matplotlib.patches import Rectangle
 

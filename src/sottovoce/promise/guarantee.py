@@ -214,7 +214,7 @@ def _add(a: Promise, b: Promise) -> Promise:
         raise GuaranteeError(f"promises of {a.notion} do not add up; state them side by side")
     if a.neighbours is Neighbours.UNSTATED:
         raise GuaranteeError(
-            "these promises do not say which data sets are neighbours, so that they may be about "
+            "these promises do not say which data sets are neighbours, so they may be about "
             "different ones; take many rounds of one with times(…), and state others side by side"
         )
     return replace(

@@ -57,7 +57,7 @@ def draw(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Pictu
     legend: dict[str, Any] = {}
     for place, panel in zip(grid.flat, panels, strict=False):
         legend |= _panel(place, figure, results, panel, styles)
-        stars = _published(place, expected, panel)
+        stars = _draw_published(place, expected, panel)
         if stars is not None:
             legend["stated in the paper"] = stars
     for place in grid[:, 0]:
@@ -154,7 +154,7 @@ def _plain_ticks(axis: Any, limits: tuple[float, float]) -> None:
         axis.set_minor_formatter(NullFormatter())
 
 
-def _published(place: Axes, expected: Mapping[str, Any], panel: str) -> Any:
+def _draw_published(place: Axes, expected: Mapping[str, Any], panel: str) -> Any:
     """Numbers that the paper states in words or tables, as hollow stars."""
     entries = [
         entry

@@ -92,5 +92,5 @@ class Results:
 
     def pairs(self, one: str, other: str) -> list[tuple[Row, Row]]:
         """Rows of two series that were measured at the same points."""
-        found = ((row, self.get(row.panel, row.x, other)) for row in self.rows)
-        return [(row, twin) for row, twin in found if row.series == one and twin is not None]
+        twins = ((row, self.get(row.panel, row.x, other)) for row in self.rows)
+        return [(row, twin) for row, twin in twins if row.series == one and twin is not None]

@@ -56,7 +56,7 @@ def run(
             open_jobs.append(job)
         else:
             add(job, cached)
-    for job, measured in _measured(paper, figure, open_jobs, fast, data, workers):
+    for job, measured in _measure(paper, figure, open_jobs, fast, data, workers):
         with whole_file(paths[job.key]) as stream:
             stream.write(_to_json(measured))
         add(job, measured)
@@ -70,7 +70,7 @@ def _seed(paper: str, figure: Figure, job: Job) -> int:
     return int.from_bytes(hashlib.sha256(text).digest()[:6], "big")
 
 
-def _measured(
+def _measure(
     paper: str, figure: Figure, jobs: list[Job], fast: bool, data: Data, workers: int
 ) -> Iterator[tuple[Job, dict[str, Measured | Curve]]]:
     """Jobs with what they measured, in the order in which they finish."""

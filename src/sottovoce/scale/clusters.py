@@ -130,7 +130,7 @@ def _dask(address: str | None) -> Iterator[Any]:
         except RuntimeError as error:
             raise TransportError(
                 f"Dask's workers do not start ({error}); each imports the script that starts them, "
-                'so that this must be below `if __name__ == "__main__":`'
+                'so this must be below `if __name__ == "__main__":`'
             ) from error
     with own as cluster:
         try:

@@ -329,9 +329,9 @@ def expected_cells(
         on_the_cpu(*arrays, begin, end)
         return
     cupy = _cupy()
-    packed = _kept(codes, lambda: _packed(codes, sizes))
-    which = _kept(law, lambda: np.ascontiguousarray(law, np.int32))
-    likely = _kept(laws, lambda: np.ascontiguousarray(laws, np.float64))
+    packed = _keep(codes, lambda: _pack(codes, sizes))
+    which = _keep(law, lambda: np.ascontiguousarray(law, np.int32))
+    likely = _keep(laws, lambda: np.ascontiguousarray(laws, np.float64))
     digits = cupy.asarray(np.stack(np.unravel_index(np.arange(cells), sizes), 1).astype(np.int32))
     weight = cupy.asarray(np.ascontiguousarray(counts, np.float64))
     seen, owed = cupy.empty_like(weight), cupy.empty_like(weight)
@@ -353,7 +353,7 @@ def expected_cells(
     back += total.get()
 
 
-def _packed(codes: NDArray[np.uint8], sizes: NDArray[np.int64]) -> NDArray[np.uint64]:
+def _pack(codes: NDArray[np.uint8], sizes: NDArray[np.int64]) -> NDArray[np.uint64]:
     """The bits of each axis as one word, from codes of four bits."""
     words = np.zeros((len(codes), len(sizes)), np.uint64)
     place = 0
@@ -367,7 +367,7 @@ def _packed(codes: NDArray[np.uint8], sizes: NDArray[np.int64]) -> NDArray[np.ui
 _copies: dict[int, tuple[weakref.ref[Any], Any]] = {}
 
 
-def _kept(array: NDArray[Any], made: Any) -> Any:
+def _keep(array: NDArray[Any], made: Any) -> Any:
     """A copy on the device, kept as long as the array lives: patterns never change."""
     known = _copies.get(id(array))
     if known is not None and known[0]() is array:

@@ -53,8 +53,8 @@ def on_dask(
         raise
     except Exception as error:  # whatever a worker raised
         raise TransportError(
-            f"a Dask worker failed ({type(error).__name__}: {error}); has it the packages that "
-            "are installed here?"
+            f"a Dask worker failed ({type(error).__name__}: {error}); does it have the packages "
+            "that are installed here?"
         ) from error
     finally:
         with suppress(Exception):  # of a client that is closed: there is nothing to cancel

@@ -216,11 +216,11 @@ def largest_first_rate(
         step += 1
         secant = low - below * (high - low) / (above - below) - _CLOSE / 4
         guess = secant if step % 3 and low < secant < high else (low + high) / 2
-        found = excess(guess)
-        if found <= 0:
-            low, below = guess, found
+        at_guess = excess(guess)
+        if at_guess <= 0:
+            low, below = guess, at_guess
         else:
-            high, above = guess, found
+            high, above = guess, at_guess
     return _rate(low)
 
 

@@ -111,6 +111,6 @@ def stated_rounds(roster: Roster, state: WithRounds) -> int:
     if stated < needed:
         raise ShareError(
             f"no result: {needed:,} people are in it, and the hosts of {stated:,} have said how "
-            "often their people drew coins, so that nothing can be promised"
+            "often their people drew coins, so nothing can be promised"
         )
     return max(state.rounds.values(), default=1)

@@ -71,10 +71,10 @@ class App:
         # Encoded once: it may be long, and everyone asks for it.
         self._encoded = msgspec.Raw(msgspec.json.encode(self._contract))
         self._estimates = Estimates(collector)
-        routes = [Route(entry.path, self._guarded(entry)) for entry in ROUTES if entry.handler]
+        routes = [Route(entry.path, self._guard(entry)) for entry in ROUTES if entry.handler]
         self._starlette = Starlette(
             routes=routes,
-            exception_handlers={HTTPException: self._not_found, SottovoceError: self._refused},
+            exception_handlers={HTTPException: self._not_found, SottovoceError: self._refuse},
         )
         self._starlette.router.redirect_slashes = False
 
@@ -104,7 +104,7 @@ class App:
             if not started:
                 await _response(ALL["failed"])(scope, receive, send_on)
 
-    def _guarded(self, entry: Entry) -> Handler:
+    def _guard(self, entry: Entry) -> Handler:
         handler: Handler = getattr(self, entry.handler)
         if entry.who is not Who.ANALYST:
             return handler
@@ -135,7 +135,7 @@ class App:
             return Response(self._bundle.page("unknown.html"), problem.status, media_type=_HTML)
         return _response(problem)
 
-    async def _refused(self, request: Request, error: Exception) -> Response:
+    async def _refuse(self, request: Request, error: Exception) -> Response:
         return _response(ALL["invalid"], str(error))
 
     # --- for anyone -------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ class Server:
             )
         self._path = parts.path.rstrip("/")
         self._tls = parts.scheme == "https"
-        self._trusted = _trusted(self.certificate) if self._tls else None
+        self._trust = _trust(self.certificate) if self._tls else None
 
     def get(self, path: str, token: str, **query: str) -> bytes:
         """What an analyst asks for."""
@@ -74,7 +74,7 @@ class Server:
         later = "send the same file again later, nothing is counted twice"
         data = self._ask("POST", "/api/v1/reports", body, headers, later)
         try:
-            return _checked(json.loads(data))
+            return _check_answer(json.loads(data))
         except (ValueError, RecursionError) as error:  # of a proxy, or another kind of server
             raise WireError(
                 f"{self.address} did not answer as a collection does; check the address, then "
@@ -115,7 +115,7 @@ class Server:
     ) -> tuple[int, float, bytes]:
         kind: Any = http.client.HTTPConnection
         if self._tls:
-            kind = partial(http.client.HTTPSConnection, context=self._trusted)
+            kind = partial(http.client.HTTPSConnection, context=self._trust)
         with closing(kind(self._host, self._port, timeout=30)) as connection:
             connection.request(method, self._path + path, body, headers)
             answer = connection.getresponse()
@@ -140,7 +140,7 @@ def _plain(secret: str, what: str) -> str:
     return secret
 
 
-def _trusted(certificate: Path | None) -> ssl.SSLContext:
+def _trust(certificate: Path | None) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=certificate)
     except OSError as error:  # not a server that is away, so that nothing is tried again
@@ -157,7 +157,7 @@ def _reason(status: int, answer: bytes) -> str:
         return f"status {status}"
 
 
-def _checked(answer: Any) -> dict[str, Any]:
+def _check_answer(answer: Any) -> dict[str, Any]:
     """What a collection answers to a submission; ValueError for anything else."""
     about: dict[str, Any] = answer if isinstance(answer, dict) else {}
     refused = about.get("refused")
@@ -207,7 +207,7 @@ class Receipt:
         """The receipt in a file."""
         try:
             known = cls(**json.loads(read_file(kept)))
-            known.answers = [_checked(answer) for answer in known.answers]
+            known.answers = [_check_answer(answer) for answer in known.answers]
             if any(len(bytes.fromhex(one)) != ID_BYTES for one in known.ids):
                 raise ValueError("not the ids of submissions")
         except (ValueError, TypeError, RecursionError) as error:

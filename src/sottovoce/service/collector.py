@@ -74,7 +74,7 @@ class _Tally:
         waiting = self.waiting[name]
         if name in self._uncounted and len(waiting) > 1:
             # In random order, since they may be exported.
-            self.waiting[name] = [_shuffled(Reports.concatenate(waiting))]
+            self.waiting[name] = [_shuffle(Reports.concatenate(waiting))]
         elif name not in self._uncounted and waiting:
             part = self._study.collection(name).aggregate(Reports.concatenate(waiting))
             before = self.counts.get(name)
@@ -167,7 +167,7 @@ class Collector:
             batches = [batch for batch in batches if len(batch)]
             if not batches:
                 continue
-            reports = _shuffled(Reports.concatenate(batches))
+            reports = _shuffle(Reports.concatenate(batches))
             people, sent = (int(n.sum()) for n in collection.headcount(reports))
             blobs.append((Blob(name, hour, people, sent, reports.to_bytes()), reports))
         return blobs
@@ -191,7 +191,7 @@ class Collector:
         if name in self.uncounted:
             raise ParameterError(
                 f"{name!r} has too many values to count them all; name those you want to know "
-                "about with values=, or take the reports home: sottovoce pull --out reports.svr"
+                "about with values=, or download the reports: sottovoce pull --out reports.svr"
             )
         with self._guard:
             self._tally.fold(name)
@@ -262,7 +262,7 @@ def _counts_all(collection: Collection) -> bool:
     return True
 
 
-def _shuffled(reports: Reports) -> Reports:
+def _shuffle(reports: Reports) -> Reports:
     """The same reports in random order."""
     if len(reports) < 2:
         return reports

@@ -80,7 +80,7 @@ def _level(ways: list[Way]) -> dict[str, Any]:
     return {
         "name": first.level,
         "rates": [repr(way.rate) for way in ways],
-        "coins": [_drawn(coin(way.rate)) if 0 < way.rate < 1 else None for way in ways],
+        "coins": [_threshold(coin(way.rate)) if 0 < way.rate < 1 else None for way in ways],
         "mechanism": _mechanism(first.mechanism),
         "promises": _promises(promised),
         "guarantee": str(promised),
@@ -114,7 +114,7 @@ def _hash(mechanism: OLH | Hashed, **more: int) -> dict[str, Any]:
         "word_bits": mechanism.word_bits,
         "bucket_bits": mechanism.bucket_bits,
         **more,
-        "keep": _drawn(keep_probability(mechanism.epsilon, mechanism.buckets)),
+        "keep": _threshold(keep_probability(mechanism.epsilon, mechanism.buckets)),
     }
 
 
@@ -137,11 +137,11 @@ def _lip(mechanism: LIP) -> dict[str, Any]:
 
 def _grids(mechanism: NumericMechanism) -> dict[str, Any]:
     grids = [
-        {"steps": grid.steps, "window": grid.window, "inside": _drawn(grid.inside)}
+        {"steps": grid.steps, "window": grid.window, "inside": _threshold(grid.inside)}
         for grid in mechanism.grids.values()
     ]
     finest = mechanism.finest_fraction
-    return {"grids": grids, "finest": None if finest is None else _drawn(finest)}
+    return {"grids": grids, "finest": None if finest is None else _threshold(finest)}
 
 
 def _records(records: Records) -> dict[str, Any]:
@@ -149,23 +149,23 @@ def _records(records: Records) -> dict[str, Any]:
     return {"steps": STEPS, "scale": f"{scale:x}", "factor": f"{factor:x}"}
 
 
-def _named(*names: str) -> Callable[[Any], dict[str, Any]]:
+def _numbers_of(*names: str) -> Callable[[Any], dict[str, Any]]:
     """Attributes of a mechanism: integers as they are, probabilities by their thresholds."""
 
     def numbers(mechanism: Any) -> dict[str, Any]:
         values = {name: getattr(mechanism, name) for name in names}
-        return {k: _drawn(v) if isinstance(v, Probability) else v for k, v in values.items()}
+        return {k: _threshold(v) if isinstance(v, Probability) else v for k, v in values.items()}
 
     return numbers
 
 
 _NUMBERS: dict[type, Callable[[Any], dict[str, Any]]] = {
-    GRR: _named("keep"),
-    UnaryMechanism: _named("true_bit", "other_bit"),
-    SubsetSelection: _named("omega", "holds"),
+    GRR: _numbers_of("keep"),
+    UnaryMechanism: _numbers_of("true_bit", "other_bit"),
+    SubsetSelection: _numbers_of("omega", "holds"),
     OLH: _olh,
-    HadamardResponse: _named("blocks", "block_size", "inside"),
-    ProjectiveGeometryResponse: _named("prime", "dimension", "inside"),
+    HadamardResponse: _numbers_of("blocks", "block_size", "inside"),
+    ProjectiveGeometryResponse: _numbers_of("prime", "dimension", "inside"),
     LIP: _lip,
     NumericMechanism: _grids,
     ChooseAll: lambda m: {"by": _mechanism(m.inner)},
@@ -174,7 +174,7 @@ _NUMBERS: dict[type, Callable[[Any], dict[str, Any]]] = {
 }
 
 
-def _drawn(probability: Probability) -> str:
+def _threshold(probability: Probability) -> str:
     return _hex(probability.numerator)
 
 

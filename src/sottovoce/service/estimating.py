@@ -65,7 +65,7 @@ class Estimates:
         if isinstance(collection, HeavyHitters) and state.reports > _MOST_TEXTS:
             raise EstimateError(
                 f"frequent texts among more than {_MOST_TEXTS:,} reports are not searched here; "
-                "take the counts home (sottovoce pull --out counts.sva), then: sottovoce estimate "
+                "download the counts (sottovoce pull --out counts.sva), then: sottovoce estimate "
                 "counts.sva --study study.toml"
             )
 
@@ -166,7 +166,7 @@ def values_of(collection: Collection, text: str) -> Values:
     if len(values) > _MOST_VALUES:
         raise ParameterError(
             f"{len(values):,} values were chosen; at most {_MOST_VALUES:,} are counted here, and "
-            "any number at home (sottovoce pull --out reports.svr)"
+            "any number after a download (sottovoce pull --out reports.svr)"
         )
     if values:
         collection.positions(values)

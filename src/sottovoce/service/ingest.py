@@ -139,7 +139,7 @@ class Reception:
         door = self._door
         body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         try:
-            submission = self._checked(body)
+            submission = self._check(body)
         except RefusalError as refusal:
             self.release()
             answer_problem(answer, refusal.problem, refusal.detail)
@@ -162,7 +162,7 @@ class Reception:
         self._door.metrics.waiting_bytes -= self._reserved
         self._reserved = 0
 
-    def _checked(self, body: bytes) -> Submission:
+    def _check(self, body: bytes) -> Submission:
         try:
             submission = unpack(body, self._door.study)
         except SottovoceError as error:

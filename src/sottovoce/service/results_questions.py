@@ -41,7 +41,7 @@ def question_section(
     if estimates.by_values(collection):
         parts = [
             partial(_choice, number, collection, chosen),
-            partial(_chosen, number, collection, estimates, chosen),
+            partial(_chosen_values, number, collection, estimates, chosen),
         ]
     elif isinstance(collection, HeavyHitters):
         parts = [partial(_texts, number, collection, estimates)]
@@ -81,7 +81,7 @@ def _choice(number: int, collection: Collection, chosen: str) -> str:
         "</textarea><button>Count</button></form>"
         + details(
             "On the command line",
-            "<p>For any number of values, take the reports home:</p>",
+            "<p>For any number of values, download the reports:</p>",
             '<pre tabindex="0">sottovoce pull ADDRESS --token TOKEN --question ',
             f"{safe(shlex.quote(collection.name))} --out reports.svr\n",
             "sottovoce estimate reports.svr --study study.toml --candidates values.txt</pre>",
@@ -89,7 +89,7 @@ def _choice(number: int, collection: Collection, chosen: str) -> str:
     )
 
 
-def _chosen(number: int, collection: Collection, estimates: Estimates, chosen: str) -> str:
+def _chosen_values(number: int, collection: Collection, estimates: Estimates, chosen: str) -> str:
     """The estimates of the values that were named."""
     values = values_of(collection, chosen)
     if not values:
@@ -105,7 +105,7 @@ def _texts(number: int, collection: HeavyHitters, estimates: Estimates) -> str:
     """The frequent texts, and how frequent a text must be to be found."""
     result = cast(FrequentTexts, estimates.marginal(collection))
     least = estimates.found_from(collection, result.n)
-    found = (
+    sentence = (
         "Even a text that everyone gave would be missed too often: more people are needed."
         if least > 1
         else f"A text that at least {100 * least:.2g} % of people gave is listed with a "
@@ -117,7 +117,7 @@ def _texts(number: int, collection: HeavyHitters, estimates: Estimates) -> str:
         _estimate(result, estimates.shown(collection), collection.name)
         if result.labels
         else "<p>No text is frequent enough to be listed.</p>",
-        f"<p>{found} The probability that the list has any text which nobody gave is at most "
+        f"<p>{sentence} The probability that the list has any text which nobody gave is at most "
         f"{wrong:.2g} %, and all intervals hold together with 95 %.</p>",
         f"<p>Assuming: {safe(result.assuming)}.</p>",
         _downloads(number),

@@ -49,15 +49,15 @@ class Context:
         """The information for HKDF; no two contexts or pairs have the same."""
         if not 0 <= first < second < len(self.roster):
             raise ParameterError(f"{first} and {second} are no pair of {len(self.roster)} parties")
-        return self._packed(b"sottovoce pairwise mask v1", first, second)
+        return self._pack(b"sottovoce pairwise mask v1", first, second)
 
     def own(self, index: int) -> bytes:
         """The same for the mask that one party adds alone (double masking)."""
         if not 0 <= index < len(self.roster):
             raise ParameterError(f"there is no party {index} among {len(self.roster)}")
-        return self._packed(b"sottovoce own mask v1", index)
+        return self._pack(b"sottovoce own mask v1", index)
 
-    def _packed(self, label: bytes, *places: int) -> bytes:
+    def _pack(self, label: bytes, *places: int) -> bytes:
         """A digest of byte strings with their lengths, so that none can be read as another list."""
         names = (name.encode() for name in (self.block, *self.roster))
         numbers = (place.to_bytes(8, "little") for place in places)

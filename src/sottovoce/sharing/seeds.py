@@ -70,7 +70,7 @@ def share(
 
 def expand(field: PrimeField, seeds: Seeds, length: int) -> Elements:
     """A helper's side: the vectors that seeds stand for, one row per seed."""
-    seeds = _checked(seeds)
+    seeds = _check(seeds)
     out = np.empty((seeds.shape[0], length), np.uint64)
     words = length + _SPARE
     streams = first_bytes(seeds, words * field.element_bytes)
@@ -88,14 +88,14 @@ def add_expanded(
     field: PrimeField, seeds: Seeds, length: int, total: Elements | None = None
 ) -> Elements:
     """A helper's side: the sum of the vectors that seeds stand for, onto `total`."""
-    seeds = _checked(seeds)
+    seeds = _check(seeds)
     result = np.zeros(length, np.uint64) if total is None else total
     for start in range(0, seeds.shape[0], _BLOCK):
         field.add_rows(expand(field, seeds[start : start + _BLOCK], length), result)
     return result
 
 
-def _checked(seeds: Any) -> Seeds:
+def _check(seeds: Any) -> Seeds:
     array = np.ascontiguousarray(seeds)
     if array.dtype != np.uint8 or array.ndim != 2 or array.shape[1] != SEED_BYTES:
         raise ShareError(

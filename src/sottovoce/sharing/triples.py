@@ -142,7 +142,7 @@ class Chain:
         """A holder's share after a step, from E."""
         result = self.expand(seed, step, "C", self.shape(step))
         mask = self.expand(seed, step, "A", (self.rows, self.left(step)))
-        matrix = self._checked(opened, self.sizes[step], "E")
+        matrix = self._check_matrix(opened, self.sizes[step], "E")
         self._multiply(step, mask, matrix, result)
         return result
 
@@ -157,7 +157,7 @@ class Chain:
             raise ShareError(f"what the parties at positions {missing} opened is missing")
         total = np.zeros((self.rows, self.left(step)), self.words)
         for position in range(step):
-            total += self._checked(opened[position], self.left(step), "D")
+            total += self._check_matrix(opened[position], self.left(step), "D")
         if correction.shape != self.shape(step) or correction.dtype != self.words:
             raise ShareError(
                 f"the dealer's correction has shape {correction.shape}, not {self.shape(step)}"
@@ -170,7 +170,7 @@ class Chain:
         ring.row_product_codes(total, codes, self.sizes[step], result)
         return result
 
-    def _checked(self, matrix: Words, width: int, name: str) -> Words:
+    def _check_matrix(self, matrix: Words, width: int, name: str) -> Words:
         if matrix.shape != (self.rows, width) or matrix.dtype != self.words:
             raise ShareError(
                 f"an opened matrix {name} has shape {matrix.shape} and type {matrix.dtype}; "

@@ -85,9 +85,9 @@ def load_study(path: str | os.PathLike[str], read: Callable[[dict[str, Any]], T]
 
 def check_format(data: Mapping[str, Any], known: int) -> None:
     """Refuse the format of another version."""
-    found = data.get("format")
-    if found != known or isinstance(found, bool):
-        raise StudyError(f"the format is {found!r}; this version reads {known}")
+    version = data.get("format")
+    if version != known or isinstance(version, bool):
+        raise StudyError(f"the format is {version!r}; this version reads {known}")
 
 
 def _something_else(data: bytes, toml: bool) -> str:
@@ -224,7 +224,7 @@ def _names_mechanism(entry: Any) -> bool:
 def _read_text(about: Mapping[str, Any], where: str) -> HeavyHitters:
     refuse_unknown(about, {"name", "mechanism", "epsilon", *_TEXT}, f"{where}, with an alphabet,")
     if "length" not in about:
-        raise StudyError(f"{where} lacks length, the most symbols of a text")
+        raise StudyError(f"{where} lacks length, the maximum number of symbols of a text")
     return HeavyHitters(**about)
 
 

@@ -22,7 +22,7 @@ def check_batch(
         raise WireError(f"{batch.kind!r} arrived in round {batch.round}; it belongs to {number}")
     if closed >= number:
         raise ShareError(
-            f"{batch.kind!r} of {_named(batch)} came late: round {number} was closed; it is not "
+            f"{batch.kind!r} of {_name(batch)} came late: round {number} was closed; it is not "
             "counted"
         )
     if batch.sent_by is not sent_by:
@@ -39,12 +39,12 @@ def check_batch(
         column = batch.payload[name]
         if column.dtype != kind or column.shape[1:] != shape:
             raise WireError(
-                f"{name!r} of {_named(batch)} has type {column.dtype} and shape {column.shape[1:]}"
+                f"{name!r} of {_name(batch)} has type {column.dtype} and shape {column.shape[1:]}"
                 f"; {np.dtype(kind)} and {shape} are expected"
             )
 
 
-def _named(batch: Batch) -> str:
+def _name(batch: Batch) -> str:
     who = sorted(set(batch.sender[:1000].tolist()))
     shown = ", ".join(map(str, who[:3])) + (" and others" if len(who) > 3 else "")
     return f"{batch.sent_by.value} {shown}"

@@ -98,14 +98,14 @@ class Journal:
             raw = os.pread(self._file, _HEAD.size, at)
             length, kind, checksum = _HEAD.unpack(raw)
             if zlib.crc32(raw[:9]) != checksum:
-                raise self._damaged()
+                raise self._damage_error()
             record = Record(kind, at + _HEAD.size, length)
             if record.stop > size:
                 break
             body = self.read(record)
             if _SUM.pack(zlib.crc32(body)) != os.pread(self._file, _SUM.size, record.stop - 4):
                 if record.stop < size:
-                    raise self._damaged()
+                    raise self._damage_error()
                 break  # the size of the file reached the disk, and the last bytes did not
             yield record
             at = record.stop
@@ -120,7 +120,7 @@ class Journal:
             about: dict[str, Any] = json.loads(self.read(first)) if first.kind == _BEGIN else {}
             session = bytes.fromhex(about.pop("session"))
         except (ValueError, KeyError, TypeError) as error:
-            raise self._damaged() from error
+            raise self._damage_error() from error
         if rest and rest[-1].kind == _END:
             self._ended = session
             return
@@ -138,7 +138,7 @@ class Journal:
             )
         self.session, self.records = session, rest
 
-    def _damaged(self) -> FileError:
+    def _damage_error(self) -> FileError:
         return FileError(
             f"the journal {str(self.path)!r} was altered, or is none; the run cannot be resumed "
             "from it"

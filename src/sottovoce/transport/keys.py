@@ -105,7 +105,7 @@ class KeyPair:
         lines = read_file(path, most=1024).split(b"\n")
         if len(lines) != 3 or lines[0] != b"sottovoce private key v1" or lines[2]:
             raise StudyError(f"{os.fspath(path)!r} is not a private key that keygen wrote")
-        return cls(_decoded(lines[1], f"the key in {os.fspath(path)!r}", KEY_BYTES))
+        return cls(_decode(lines[1], f"the key in {os.fspath(path)!r}", KEY_BYTES))
 
     def __repr__(self) -> str:
         return f"KeyPair({base64.b64encode(self.public).decode()})"
@@ -192,10 +192,10 @@ class Party:
         return cls(
             about["id"],
             roles[about["role"]],
-            _decoded(about["key"], f"the key of {about['id']!r}", KEY_BYTES),
+            _decode(about["key"], f"the key of {about['id']!r}", KEY_BYTES),
             about.get("users", 1),
             about.get("relay", False),
-            None if shown is None else _decoded(shown, f"the certificate of {about['id']!r}"),
+            None if shown is None else _decode(shown, f"the certificate of {about['id']!r}"),
         )
 
 
@@ -357,7 +357,7 @@ def _text(value: bytes) -> str:
     return base64.b64encode(value).decode()
 
 
-def _decoded(text: Any, what: str, size: int | None = None) -> bytes:
+def _decode(text: Any, what: str, size: int | None = None) -> bytes:
     try:
         value = base64.b64decode(text, validate=True)
     except (ValueError, TypeError) as error:

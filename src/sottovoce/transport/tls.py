@@ -26,14 +26,14 @@ def pinned_server(seat: Seat) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     others = [party.certificate for party in seat.roster if not party.relay]
     context.num_tickets = 0  # nobody comes back under an earlier handshake
-    return _pinned(context, seat, b"".join(filter(None, others)))
+    return _pin(context, seat, b"".join(filter(None, others)))
 
 
 def pinned_client(seat: Seat) -> ssl.SSLContext:
     """At any other party: its own certificate, and only the relay of the roster is trusted."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
-    return _pinned(context, seat, seat.roster.relay.certificate or b"")
+    return _pin(context, seat, seat.roster.relay.certificate or b"")
 
 
 def peer_name(roster: Roster, connection: Any) -> str | None:
@@ -63,7 +63,7 @@ def file_client(certificate: Path | None) -> ssl.SSLContext:
     return context
 
 
-def _pinned(context: ssl.SSLContext, seat: Seat, trusted: bytes) -> ssl.SSLContext:
+def _pin(context: ssl.SSLContext, seat: Seat, trusted: bytes) -> ssl.SSLContext:
     own = seat.party.certificate
     if own is None:
         raise ParameterError("the roster has no certificates; TLS needs a certificate file")

@@ -55,7 +55,7 @@ class Envelope:
 def encode_batch(batch: Batch, envelope: Envelope) -> bytes:
     """The bytes of a batch; the same batch always gives the same."""
     columns = {name: _portable(column) for name, column in batch.payload.items()}
-    head = _written(
+    head = _write_head(
         {
             "study": envelope.study.hex(),
             "session": envelope.session.hex(),
@@ -117,7 +117,7 @@ def _batch(head: dict[str, Any], body: memoryview) -> Batch:
 def _read(raw: bytes) -> dict[str, Any]:
     try:
         head = json.loads(raw.decode("utf-8"))
-        whole = isinstance(head, dict) and head.keys() == _FIELDS and _written(head) == raw
+        whole = isinstance(head, dict) and head.keys() == _FIELDS and _write_head(head) == raw
     except (ValueError, RecursionError) as error:
         raise WireError("the head of a batch is malformed") from error
     roles = {role.value for role in Role}
@@ -149,7 +149,7 @@ def _is_column(entry: Any) -> bool:
     )
 
 
-def _written(head: dict[str, Any]) -> bytes:
+def _write_head(head: dict[str, Any]) -> bytes:
     return json.dumps(head, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 

@@ -50,7 +50,7 @@ playing_options = together(
         "journal_path",
         type=PATH,
         metavar="FILE",
-        help="What is needed to go on after a crash; by default beside the key.",
+        help="File needed to continue after a crash; by default beside the key.",
     ),
     click.option("--dry-run", is_flag=True, help="A rehearsal: synthetic rows, nothing is spent."),
 )

@@ -44,12 +44,12 @@ class Release:
     @property
     def outputs(self) -> list[Path]:
         """The files of the aggregates."""
-        return _numbered(self.out, len(self.study.protocol.plan(None).releases))
+        return _numbered_files(self.out, len(self.study.protocol.plan(None).releases))
 
     @property
     def tables(self) -> list[Path]:
         """The CSV files of the tables."""
-        return _numbered(self.csv, len(self.study.marginals))
+        return _numbered_files(self.csv, len(self.study.marginals))
 
     def check_files(self, *inputs: Path) -> None:
         """Refuse what cannot be written before anyone has spent anything."""
@@ -150,7 +150,7 @@ class Release:
         }
 
 
-def _numbered(path: Path | None, n: int) -> list[Path]:
+def _numbered_files(path: Path | None, n: int) -> list[Path]:
     """The files of n things, numbered where there are several."""
     if path is None or n == 1:
         return [] if path is None else [path]

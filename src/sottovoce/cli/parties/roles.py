@@ -73,9 +73,9 @@ def curator(
 ) -> None:
     """Wait for the parties, add up what they send, and show the tables.
 
-    The curator sees sums with noise and nothing else. Either everything is released, or, where
-    somebody is missing, nothing: the message names them. Stopped or crashed, the same command goes
-    on where it was.
+    The curator sees sums with noise and nothing else. Either everything is released or, if
+    somebody is missing, nothing: the message names them. If the command is stopped or crashes, run
+    it again: it continues where it was.
 
     \b
     Examples:
@@ -145,8 +145,8 @@ def join(
 
     FILE is a CSV (also gzipped) or Parquet file or a workbook with one row per person. Rows stay
     here: what leaves are counts with noise under masks, of which only the sum over all parties can
-    be opened. The budget ledger is charged before they leave, however the run ends. Stopped or
-    crashed, the same command goes on where it was and is charged once.
+    be opened. The budget ledger is charged before they leave, however the run ends. If the
+    command is stopped or crashes, run it again: it continues where it was and is charged once.
 
     \b
     Examples:

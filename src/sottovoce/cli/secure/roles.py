@@ -41,10 +41,10 @@ def aggregator(
     wait: float,
     output: Output,
 ) -> None:
-    """Be the relay of a run, and its aggregator (or S1).
+    """Run the relay and the aggregator (or S1).
 
-    It listens until all parties have come and all rounds are done. Those who are late are left
-    out and named; where their shares are missing there is no number.
+    It listens until all parties have joined and all rounds are done. Those who are late are left
+    out and named; if their shares are needed, there is no result.
 
     \b
     Example:
@@ -77,7 +77,7 @@ def helper(
     timeout: float,
     output: Output,
 ) -> None:
-    """Play a server that is not the relay: a helper, or S2.
+    """Run a server that is not the relay: a helper, or S2.
 
     \b
     Example:

@@ -53,7 +53,7 @@ asking_options = together(
         "frequent ones are listed.",
     ),
     click.option(
-        "--length", type=INT, metavar="N", help="With --alphabet: the most symbols of a text."
+        "--length", type=INT, metavar="N", help="With --alphabet: the maximum length of a text."
     ),
     click.option(
         "--longer",
@@ -64,7 +64,7 @@ asking_options = together(
     click.option(
         "--other",
         metavar="SYMBOL",
-        help="With --alphabet: what stands for every other character; else an error.",
+        help="With --alphabet: what replaces every other character; by default that is an error.",
     ),
     click.option(
         "--step",
@@ -97,7 +97,7 @@ asking_options = together(
     click.option(
         "--epsilon",
         type=REAL,
-        help="Everyone's privacy: above 0, at most 20; of records, the average for each attribute.",
+        help="Everyone's privacy: above 0, at most 20; for records, the average per attribute.",
     ),
     click.option(
         "--levels", metavar="NAME=EPS,…", help="Or a menu to choose from: strong=0.5,normal=2."
@@ -125,7 +125,9 @@ asking_options = together(
         is_flag=True,
         help="With --records: everyone's allocation of epsilon is sent along.",
     ),
-    click.option("--floor", type=REAL, help="With --records: the least epsilon of an attribute."),
+    click.option(
+        "--floor", type=REAL, help="With --records: the smallest epsilon of an attribute."
+    ),
     table_options,
 )
 
@@ -177,8 +179,8 @@ def _texts(name: str, options: Mapping[str, Any]) -> Collection:
         )
     if options["length"] is None or options["epsilon"] is None:
         raise click.UsageError("--alphabet needs --length and --epsilon")
-    given = {key: options[key] for key in (*_OF_TEXTS, "epsilon", "mechanism")}
-    about = {key: value for key, value in given.items() if value is not None}
+    entries = {key: options[key] for key in (*_OF_TEXTS, "epsilon", "mechanism")}
+    about = {key: value for key, value in entries.items() if value is not None}
     return HeavyHitters(parse.alphabet_from(options["alphabet"]), name=name, **about)
 
 

@@ -64,13 +64,13 @@ question_option = click.option(
     help="Which question or records; not needed if there is only one.",
 )
 confidence_option = click.option(
-    "--confidence", type=REAL, default=0.95, show_default=True, help="Of the intervals."
+    "--confidence", type=REAL, default=0.95, show_default=True, help="Confidence of the intervals."
 )
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
 )
 guarantee_option = click.option(
-    "--guarantee", "full", is_flag=True, help="Also say in full what is promised."
+    "--guarantee", "full", is_flag=True, help="Also state the guarantee in full."
 )
 force_option = click.option("--force", is_flag=True, help="Replace an output file that exists.")
 allow_equal_option = click.option(
@@ -97,7 +97,7 @@ simultaneous_option = click.option(
     help="Wider intervals, which hold for all values at once and not each on its own.",
 )
 sort_option = click.option(
-    "--sort", is_flag=True, help="Largest first, in table and picture; else as declared."
+    "--sort", is_flag=True, help="Largest first, in table and picture; otherwise as declared."
 )
 
 #: --study FILE and --question NAME.
@@ -125,10 +125,10 @@ server_options = together(
         type=PATIENCE,
         default=60.0,
         show_default=True,
-        help="Seconds to try again for.",
+        help="How many seconds to keep trying.",
     ),
     click.option(
-        "--certificate", type=PATH, metavar="FILE", help="The only one to trust, for https."
+        "--certificate", type=PATH, metavar="FILE", help="The only certificate to trust, for HTTPS."
     ),
 )
 
@@ -145,19 +145,19 @@ table_options = together(
         "--separator",
         default=",",
         metavar="SIGN",
-        help="Between the cells of a CSV file: ';', '|' or tab; a comma by default.",
+        help="Sign between the cells of a CSV file: ';', '|' or tab; a comma by default.",
     ),
     click.option(
         "--encoding",
         default="utf-8",
         metavar="NAME",
-        help="Of a CSV file: latin-1, cp1252, utf-16, …; utf-8 by default.",
+        help="Encoding of a CSV file: latin-1, cp1252, utf-16, …; utf-8 by default.",
     ),
     click.option(
-        "--decimal", default=".", metavar="SIGN", help="Of numbers in a CSV file: '.' or ','."
+        "--decimal", default=".", metavar="SIGN", help="Decimal sign in a CSV file: '.' or ','."
     ),
     click.option(
-        "--sheet", default="", metavar="NAME", help="Of a workbook; by default the first."
+        "--sheet", default="", metavar="NAME", help="Sheet of a workbook; by default the first."
     ),
     gather("dialect", _dialect, "separator", "encoding", "decimal", "sheet"),
 )

@@ -76,9 +76,9 @@ def sampled_counts(output: Output, **numbers: Any) -> None:
     (asked,) = unknown
     answer, promise = _answer(asked, numbers)
     promised = Guarantee((promise,))
-    given = {name: value for name, value in numbers.items() if name != asked}
+    known = {name: value for name, value in numbers.items() if name != asked}
     words = {"count": "smallest count", "rate": "largest rate"}.get(asked, f"smallest {asked}")
-    about = {"account": "sampled-counts", "given": given, "asked": asked, asked: answer}
+    about = {"account": "sampled-counts", "given": known, "asked": asked, asked: answer}
     output.show(
         {**about, "guarantee": promised.as_dict()},
         f"{words}: {_safely(asked, answer)}",
@@ -98,7 +98,7 @@ def _answer(asked: str, numbers: dict[str, Any]) -> tuple[float, Promise]:
         delta = accounting.sampled_counts_delta(epsilon, count, rate, **again)
         if delta >= 1:
             raise GuaranteeError(
-                f"delta is 1, so that nothing is promised: with rate {rate:g} the counts can show "
+                f"delta is 1, so nothing is promised: with rate {rate:g} the counts can show "
                 "everyone's answer; choose a smaller rate"
             )
     elif asked == "count":

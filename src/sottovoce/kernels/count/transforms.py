@@ -32,10 +32,10 @@ def walsh_hadamard(table):
             for k in range(0, near, 8):
                 transform_eight(stretch, k)
             half = 8
-        _between(stretch, half, near)
+        _factors_between(stretch, half, near)
     if near < size:
         for start in range(0, cells.size, size):
-            _between(cells[start : start + size], near, size)
+            _factors_between(cells[start : start + size], near, size)
 
 
 @compiled(inline="always")
@@ -46,7 +46,7 @@ def _four(a, b, c, d):
 
 
 @compiled
-def _between(cells, half, size):
+def _factors_between(cells, half, size):
     """The factors from distance `half` on up to below `size`."""
     wide_vectors()
     while 4 * half <= size:

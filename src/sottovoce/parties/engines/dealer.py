@@ -143,7 +143,7 @@ class DealtParty(PartyEngine):
         me, last = plan.order.index(self.index), len(plan.order) - 1
         done, following = number - COMPARED, number - COMPARED + 1
         if 1 <= done <= last and me <= done:
-            state = self._combined(state, done, me, plan, columns)
+            state = self._combine(state, done, me, plan, columns)
         batches: tuple[Batch, ...] = ()
         if following <= last and me <= following:
             batches = tuple(self._openings(state, following, me, plan, columns))
@@ -163,7 +163,7 @@ class DealtParty(PartyEngine):
                 batches += matrix_batches("open", COMPARED + step, sender, to, p, matrix)
         return batches
 
-    def _combined(
+    def _combine(
         self, state: Dealt, step: int, me: int, plan: Plan, columns: Sequence[Codes]
     ) -> Dealt:
         own: list[Words] = []

@@ -55,8 +55,6 @@ class Method(ABC):
     name: str  # as in `method=…`
     source: str  # where it comes from
     biased: bool = True  # whether the released values are biased
-    #: For published methods that are wrong or dominated: why, in one line; empty otherwise.
-    default_note: str = ""
 
     @abstractmethod
     def releases(self, design: Design) -> tuple[Release, ...]:

@@ -124,12 +124,12 @@ class OneWay(Evidence):
         return self.tables[0].n
 
     def fractions(self, margin: Margin) -> Floats:
-        return self._alone(margin, "fractions")
+        return self._one_attribute(margin, "fractions")
 
     def variance(self, margin: Margin) -> Floats:
-        return self._alone(margin, "variance")
+        return self._one_attribute(margin, "variance")
 
-    def _alone(self, margin: Margin, what: str) -> Floats:
+    def _one_attribute(self, margin: Margin, what: str) -> Floats:
         """What the table of a single attribute says; joint tables were not opened."""
         if len(margin.kept) != 1:
             return np.full(math.prod(margin.shape), np.nan)

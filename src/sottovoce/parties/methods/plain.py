@@ -40,11 +40,13 @@ class MH(Method):
 
 
 class Independent(Method):
-    """Every party's table with noise of its own; the tables are added up."""
+    """Every party's table with noise of its own; the tables are added up.
+
+    Not the default: it adds the noise of all parties together; mh needs less.
+    """
 
     name = "independent"
     source = "paper 002 §7.1, Independent"
-    default_note = "adds as much noise as all parties together; mh needs less"
 
     def releases(self, design: Design) -> tuple[Release, ...]:
         return local_tables(design, 1)
@@ -70,11 +72,13 @@ def local_tables(design: Design, part: int) -> tuple[Release, ...]:
 
 
 class Product(Method):
-    """One table per attribute; the joint table is their product."""
+    """One table per attribute; the joint table is their product.
+
+    Not the default: it assumes that the attributes are independent.
+    """
 
     name = "product"
     source = "paper 002 §7.1, Product"
-    default_note = "assumes that the attributes are independent"
 
     def releases(self, design: Design) -> tuple[Release, ...]:
         many = len(design.shape)

@@ -74,11 +74,13 @@ class _Sampling(Method):
 
 
 class SAH(_Sampling):
-    """The distribution of the sampled rows."""
+    """The distribution of the sampled rows.
+
+    Not the default: it is biased where parties differ, and always less precise than mh or sth.
+    """
 
     name = "sah"
     source = "paper 002 §5.1; party-marginals.md (g)"
-    default_note = "biased where parties differ, and always less precise than mh or sth"
 
     def releases(self, design: Design) -> tuple[Release, ...]:
         scale = sensitivity(design.neighbours) / Fraction(max(design.budgets.values()))
@@ -98,11 +100,13 @@ class SAH(_Sampling):
 
 
 class SAV(_Sampling):
-    """The table of the rows that all parties kept."""
+    """The table of the rows that all parties kept.
+
+    Not the default: all parties keep few rows in common, so it is less precise than mv.
+    """
 
     name = "sav"
     source = "paper 002 §5.2 and §7.1"
-    default_note = "few rows are kept by all parties: less precise than mv"
 
     def releases(self, design: Design) -> tuple[Release, ...]:
         most = Fraction(max(design.budgets.values()))

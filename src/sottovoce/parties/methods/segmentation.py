@@ -69,13 +69,14 @@ class PBSGLS(_Segmented):
 
 
 class PBS(_Segmented):
-    """As published, with counts divided by the public N, and clipped at the end."""
+    """As published, with counts divided by the public N, and clipped at the end.
+
+    Not the default: it divides by noisy marginals, which may be near 0 or negative;
+    pbs-gls uses the same sums.
+    """
 
     name = "pbs"
     source = "paper 002 §6.2, (3)–(5)"
-    default_note = (
-        "divides by noisy marginals, which may be near 0 or negative; pbs-gls uses the same sums"
-    )
 
     def solve(self, design: Design, sums: Sums) -> Solved:
         nested, _, evidence = self.nested(design, sums)
@@ -97,13 +98,14 @@ class PBSGaussian(PBS):
 
     A substituted record moves two counts, so the L2 sensitivity is √2. The formula holds for
     ε < 1 only. Every level costs δ once more.
+
+    Not the default: it makes a weaker promise (ε, δ) than pbs, for ε < 1 only, with more noise.
     """
 
     delta: Fraction = Fraction(1, 1_000_000)  # of each level
 
     name = "pbs-gaussian"
     source = "paper 002 §6.2, Gaussian mechanism"
-    default_note = "a weaker promise (ε, δ) than pbs, for ε < 1 only, with more noise"
 
     def _level(self, release: Release, epsilon: Fraction) -> Release:
         if epsilon >= 1:
@@ -130,11 +132,13 @@ class PBSGaussian(PBS):
 
 
 class MV(Method):
-    """The whole table at the smallest budget."""
+    """The whole table at the smallest budget.
+
+    Not the default: it leaves unused what the others have above the smallest budget.
+    """
 
     name = "mv"
     source = "paper 002 §7.1, Minimum"
-    default_note = "leaves what the others have above the smallest budget unused"
 
     def releases(self, design: Design) -> tuple[Release, ...]:
         least = Fraction(min(design.budgets.values()))

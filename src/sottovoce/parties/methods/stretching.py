@@ -66,11 +66,13 @@ def pooled_table(evidence: Weighted) -> Floats:
 
 
 class STH(Method):
-    """The distribution of the stretched rows."""
+    """The distribution of the stretched rows.
+
+    Not the default: it is biased where parties differ, by an amount that the sums cannot show.
+    """
 
     name = "sth"
     source = "paper 002 §7.1, Stretching"
-    default_note = "biased where parties differ, by an amount that the sums cannot show"
 
     def releases(self, design: Design) -> tuple[Release, ...]:
         return (stretched(design),)
@@ -90,12 +92,13 @@ class MM(Method):
     `start` is where EM starts, which decides the result: equal tables, random ones (public
     randomness that follows from the sums), or the parties' own tables, for which half of every
     budget is spent. True local tables would give the right result, and are private.
+
+    Not the default: the table is not identifiable, and the result is what the start implies.
     """
 
     start: str = "uniform"
 
     source = "paper 002 §6.1, MM"
-    default_note = "not identifiable: the result is what the start implies"
 
     def __post_init__(self) -> None:
         if self.start not in STARTS:

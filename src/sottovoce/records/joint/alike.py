@@ -81,8 +81,8 @@ def p_value(content: Content, position: int) -> float:
     partitions = [groups]
     if len(groups) < len(sets) <= _MOST_SETS:
         partitions.append(_by_set(content, position))
-    found = [homogeneity([self_calibrated([group]) for group in some]) for some in partitions]
-    return min(1.0, len(found) * min(found))
+    p_values = [homogeneity([self_calibrated([group]) for group in some]) for some in partitions]
+    return min(1.0, len(p_values) * min(p_values))
 
 
 def homogeneity(strata: Sequence[Part | None]) -> float:

@@ -93,15 +93,15 @@ def _moments(
     sizes = list(groups[0].sizes)
     letters = "abcdefghijklmnopqrstuvwxy"
     s = float(sum(c.sum() for c in counts))
-    found = {}
+    moments = {}
     for subset in _subsets(range(len(sizes))):
         total: Floats = np.zeros([sizes[a] for a in subset])
         spec = ",".join("z" + letters[a] for a in subset)
         for group, c in zip(groups, counts, strict=True):
             bits = [group.bits[a].astype(float) for a in subset]
             total = total + np.einsum(f"z,{spec}->{''.join(letters[a] for a in subset)}", c, *bits)
-        found[subset] = total / s
-    return found, sizes
+        moments[subset] = total / s
+    return moments, sizes
 
 
 def from_moments(
@@ -165,7 +165,7 @@ class Redrawn:
         rng = np.random.default_rng(self.seed)
         # A repetition without an estimate means that any value is possible.
         tables = np.full((_REPETITIONS, self.cells), 1 / self.cells)
-        made: list[int] = []
+        fitted: list[int] = []
         counts: list[list[Floats]] = []
         for k in range(_REPETITIONS):
             drawn = [
@@ -177,11 +177,11 @@ class Redrawn:
             ]
             with contextlib.suppress(EstimateError):
                 tables[k] = self.make(*drawn)
-                made.append(k)
+                fitted.append(k)
                 counts.append(drawn[0])
-        if self.improve is not None and made:
+        if self.improve is not None and fitted:
             columns = [np.stack(each, axis=1) for each in zip(*counts, strict=True)]
-            tables[made] = self.improve(tables[made], columns)
+            tables[fitted] = self.improve(tables[fitted], columns)
         return tables
 
 

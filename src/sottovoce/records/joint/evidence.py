@@ -137,9 +137,9 @@ class Evidence:
             )
         if faint:
             assumed.append(
-                "attributes whose reports carry hardly any information about how they go together "
-                f"({self._listed(faint)}) do so as the table says, and its intervals take this for "
-                "granted"
+                "attributes whose reports carry hardly any information about their association "
+                f"({self._listed(faint)}) are associated as the table shows; its intervals take "
+                "this for granted"
             )
         return {"reports": self.some(asked), "assuming": "; ".join([*assumed, INTERVALS])}
 

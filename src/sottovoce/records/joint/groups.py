@@ -88,14 +88,14 @@ def positions(records: Records, attributes: Sequence[str]) -> list[int]:
         raise ParameterError(
             f"attributes are {attributes!r}; give a list of names, such as [{records.names[0]!r}]"
         )
-    found = []
+    places = []
     for name in attributes:
         if name not in records.names:
             raise ParameterError(f"there is no attribute {name!r}; there are {records.names}")
-        found.append(records.names.index(name))
-    if len(set(found)) != len(found):
+        places.append(records.names.index(name))
+    if len(set(places)) != len(places):
         raise ParameterError(f"attributes {list(attributes)} name one twice")
-    return found
+    return places
 
 
 def groups_of(records: Records, aggregate: Sparse, asked: Sequence[int]) -> list[Group]:
@@ -109,7 +109,7 @@ def groups_of(records: Records, aggregate: Sparse, asked: Sequence[int]) -> list
     levels = len(records.averages)
     keys = (here @ (1 << np.arange(len(asked))) * 1024 + many) * levels
     keys += levels_of(columns)
-    found = []
+    groups = []
     for key in np.unique(keys[here.any(axis=1)]).tolist():
         rows = np.flatnonzero(keys == key)
         axes = tuple(np.flatnonzero(here[rows[0]]).tolist())
@@ -118,11 +118,11 @@ def groups_of(records: Records, aggregate: Sparse, asked: Sequence[int]) -> list
             records, some, aggregate.counts[rows], [asked[k] for k in axes]
         )
         average = float(records.averages[key % levels])
-        found.append(Group(axes, int(many[rows[0]]), bits, counts, average, flips))
+        groups.append(Group(axes, int(many[rows[0]]), bits, counts, average, flips))
     for k, position in enumerate(asked):
-        if not any(k in group.axes for group in found):
+        if not any(k in group.axes for group in groups):
             raise EstimateError(f"nobody reported {records.names[position]!r}")
-    return found
+    return groups
 
 
 def _patterns(

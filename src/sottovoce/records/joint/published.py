@@ -105,11 +105,11 @@ def _uniform(groups: Sequence[Group], counts: Sequence[Floats]) -> Floats:
 def published_counts(groups: Sequence[Group], q: float, counts: Sequence[Floats]) -> Floats:
     """Eq. 16 for every attribute, one after the other."""
     s = float(sum(c.sum() for c in counts))
-    found = []
+    estimates = []
     for a in range(len(groups[0].axes)):
         ones = sum(c @ g.bits[a].astype(float) for g, c in zip(groups, counts, strict=True))
-        found.append((np.asarray(ones) / s - q) / (0.5 - q))
-    return np.concatenate(found)
+        estimates.append((np.asarray(ones) / s - q) / (0.5 - q))
+    return np.concatenate(estimates)
 
 
 def candidates(sizes: Sequence[int]) -> Floats:

@@ -126,8 +126,8 @@ class Store(ABC):
 
     def facts(self, start: str = "") -> list[tuple[str, bytes]]:
         """All facts whose keys begin so, in order."""
-        found = self.execute("SELECT key, value FROM facts ORDER BY key").fetchall()
-        rows = (self._cells(row, str, bytes) for row in found)
+        cells = self.execute("SELECT key, value FROM facts ORDER BY key").fetchall()
+        rows = (self._cells(row, str, bytes) for row in cells)
         return [(key, value) for key, value in rows if key.startswith(start)]
 
     def count_facts(self, start: str) -> int:
@@ -154,8 +154,8 @@ class Store(ABC):
             some = keys[start : start + 500]
             marks = ", ".join("?" * len(some))
             sql = f"SELECT key, tag FROM submissions WHERE key IN ({marks})"  # noqa: S608
-            found = self.execute(sql, some).fetchall()
-            known.update(self._cells(row, bytes, bytes) for row in found)
+            rows = self.execute(sql, some).fetchall()
+            known.update(self._cells(row, bytes, bytes) for row in rows)
         return known
 
     def add_submissions(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
@@ -167,8 +167,8 @@ class Store(ABC):
         last = b""
         while True:
             sql = f"SELECT key, tag FROM submissions WHERE key > ? ORDER BY key LIMIT {_ROWS}"  # noqa: S608
-            found = self.execute(sql, (last,)).fetchall()
-            rows = [(key, tag) for key, tag in (self._cells(row, bytes, bytes) for row in found)]
+            cells = self.execute(sql, (last,)).fetchall()
+            rows = [(key, tag) for key, tag in (self._cells(row, bytes, bytes) for row in cells)]
             if not rows:
                 return
             yield rows
