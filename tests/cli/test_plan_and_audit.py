@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from inspect import signature
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+import sottovoce as sv
 from sottovoce.cli import main
 
 
@@ -216,4 +218,6 @@ def test_the_help_of_an_audit_says_how_often_it_accuses_by_chance() -> None:
     defaults = {option.name: option.default for option in audit.params}
     words = " ".join(CliRunner().invoke(main, ["audit", "--help"]).output.replace("│", " ").split())
     assert f"{200 * _CHOOSING:.0f} % choose what to look at" in words
-    assert f"at most 1 in {1 / (1 - defaults['confidence']):.0f} audits" in words
+    assert f"at most 1 in {1 / (1 - defaults['confidence']):,.0f} audits" in words
+    library = signature(sv.audit).parameters
+    assert all(defaults[name] == library[name].default for name in ("confidence", "trials"))

@@ -14,14 +14,14 @@ from .support.options import asked_options, json_output
 @click.option(
     "--trials",
     type=IntRange(1000, 100_000_000),
-    default=200_000,
+    default=300_000,
     show_default=True,
     help="Reports to draw for each promise: 30 % choose what to look at, 70 % test it.",
 )
 @click.option(
     "--confidence",
     type=REAL,
-    default=0.95,
+    default=0.999,
     show_default=True,
     help="Confidence of the lower bounds.",
 )
@@ -32,7 +32,7 @@ def audit(asked: Asked, trials: int, output: Output) -> None:
     Draws many reports of known answers, looks for what distinguishes the answers, and bounds
     epsilon from below. A bound above the promise is evidence, at the stated confidence, that the
     promise is broken; one below it proves nothing. By default, a study that keeps all its promises
-    fails at most 1 in 20 audits; --confidence 0.999 makes it 1 in 1,000.
+    fails at most 1 in 1,000 audits.
 
     \b
     Example:
