@@ -103,10 +103,14 @@ class Sampling(Protocol):
     def promised(
         self, people: int, senders: Flags | None, rounds: int, earlier: Sizes = None
     ) -> Guarantee:
-        """No promise where it is public that too few people are in the result for `count`."""
+        """No promise where too few people for `count` are in the result, or were in another one.
+
+        What an earlier round showed of people who had nobody to hide among stays seen.
+        """
         here = people if senders is None else int(senders.sum())
-        if here and (impossible := self._impossible(here)):
-            return Guarantee.none(impossible)
+        for many in (here, *(size.opened for size in earlier or ())):
+            if many and (impossible := self._impossible(many)):
+                return Guarantee.none(impossible)
         return super().promised(people, senders, rounds, earlier)
 
     def sampled(self, rounds: int, *assuming: str, against: Against) -> Guarantee:

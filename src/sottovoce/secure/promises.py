@@ -11,6 +11,7 @@ from ..accounting.sampled_counts import Neighbours
 from ..checks import float_above
 from ..promise import DP, LDP, Against, Guarantee, Promise, Protected, Unit
 from ..promise import Neighbours as Relation
+from ..promise.assumptions import EVERY_ROUND
 
 ROSTER = (
     "everyone on the roster is a different person whose key is their own: invented people, or a "
@@ -80,12 +81,13 @@ def repeated(promise: Promise, rounds: int) -> Promise:
 
 
 def repetition(rounds: int) -> tuple[str, ...]:
-    """Says that a run was repeated, where it was."""
+    """Says that a run was repeated, where it was, and what that assumes."""
     if rounds == 1:
         return ()
     return (
         f"the run was repeated with other senders, so that there are {rounds} rounds with fresh "
         "coins; they are counted here",
+        EVERY_ROUND,
     )
 
 
