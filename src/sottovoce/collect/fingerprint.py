@@ -6,10 +6,11 @@ ledger's folder: without them a digest reveals nothing about the answers, howeve
 
 **Equal by chance.** Other people's answers may be equal as well. Under any distribution of
 independent answers a sequence x of n answers with c_v answers v has probability at most Π
-(c_v/n)^{c_v}, so that −Σ c_v log₂(c_v/n) bits are what a coincidence costs at least. From `CERTAIN`
-bits on, equal answers are taken to be the same people's. Below, giving the first person's report
-for the second would show that they answer alike, so that only the same file counts as the same
-people.
+(c_v/n)^{c_v}, so that −Σ c_v log₂(c_v/n) bits are what a coincidence costs at least. Answers that
+are sorted are not independent: then only the counts must be equal. So the bits of the runs of equal
+answers, each a value and a length, are taken where they are fewer. From `CERTAIN` bits on, equal
+answers are taken to be the same people's. Below, giving the first person's report for the second
+would show that they answer alike, so that only the same file counts as the same people.
 
 **Rows added or changed.** The digest is taken at every power of two of rows as well, and at the
 lengths of all earlier releases, so that two versions of a file are known by the people that they
@@ -88,6 +89,8 @@ class Fingerprint:
     rows: int = 0
     _bits: float = 0.0
     _counts: Counter[int] = field(default_factory=Counter)
+    _runs: Counter[tuple[int, int]] = field(default_factory=Counter)  # by value and length
+    _last: tuple[int, int] = (0, 0)  # value and length of the run that may go on
     _prefixes: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -157,8 +160,20 @@ class Fingerprint:
         mixed = (part * self._mixing).sum(axis=1, dtype=np.uint64)
         values, counts = np.unique(mixed, return_counts=True)
         self._counts.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
-        each = np.array(list(self._counts.values()), float)
-        self._bits = float(-(each * np.log2(each / each.sum())).sum())
+        self._count_runs(mixed)
+        self._bits = min(_bits_of(self._counts), _bits_of(self._runs))
+
+    def _count_runs(self, mixed: NDArray[np.uint64]) -> None:
+        starts = np.flatnonzero(np.append(True, mixed[1:] != mixed[:-1]))
+        lengths = np.diff(np.append(starts, mixed.size))
+        runs = list(zip(mixed[starts].tolist(), lengths.tolist(), strict=True))
+        value, length = self._last
+        if value == runs[0][0]:
+            runs[0] = value, runs[0][1] + length
+        elif length:
+            runs.insert(0, self._last)
+        *ended, self._last = runs
+        self._runs.update(ended)
 
     def _note(self) -> None:
         if self._bits >= CERTAIN:
@@ -175,6 +190,12 @@ class Fingerprint:
             dict(self._prefixes),
             self._bits >= CERTAIN,
         )
+
+
+def _bits_of(counts: Counter[Any]) -> float:
+    """−Σ c log₂(c/n)."""
+    each = np.array(list(counts.values()), float)
+    return float(-(each * np.log2(each / each.sum())).sum())
 
 
 def _set_tags(domain: Options, column: Any) -> NDArray[np.uint64]:
