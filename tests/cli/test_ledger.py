@@ -109,6 +109,9 @@ def test_sorted_answers_of_other_people_may_be_equal_by_chance(folder, run, fail
     assert "other people's may be equal by chance" in fails(*line)
     run(*line, "--again")
     assert Path("north.svr").read_bytes() != Path("south.svr").read_bytes()
+    # More people after them are noticed all the same, since nothing is given back then.
+    Path("more.csv").write_bytes(csv([*answers, "car"]))
+    assert "begins with the" in fails("randomise", "more.csv", *USUAL, "--out", "more.svr")
 
 
 @pytest.mark.parametrize("cut", [1, 3, 7, 64])
