@@ -17,7 +17,7 @@ from sottovoce.noise import DiscreteGaussian
 from sottovoce.noise.binomial import log_pmf
 from sottovoce.promise import DP, LDP, Against, Guarantee, Neighbours
 from sottovoce.promise.assumptions import EVERY_ROUND
-from sottovoce.secure.protocol import Size
+from sottovoce.secure.promises import Size
 from sottovoce.transport import Batch
 
 S = sv.secure

@@ -25,8 +25,8 @@ from ..errors import ParameterError
 from ..promise import Against, Guarantee
 from ..sharing import Elements, additive
 from ..transport import Batch, Machine, Outbox, Role
-from .promises import CURATOR, PRESENT, repetition
-from .protocol import Prepared, Protocol, Rows, Sizes
+from .promises import CURATOR, PRESENT, Sizes, repetition
+from .protocol import Prepared, Protocol, Rows
 from .receiving import Flags, Form, Outcome, Phase, RoundMachine, Setting
 
 NO_COUNT = (

@@ -38,7 +38,8 @@ from ..noise.samplers import gaussian
 from ..promise import Guarantee
 from ..randomness import Source
 from .counts import GAUSSIAN
-from .protocol import Rows, Sizes
+from .promises import Sizes
+from .protocol import Rows
 from .receiving import Flags
 from .unconditional import Unconditional
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from ..accounting.sampled_counts import Neighbours
 from ..checks import float_above
@@ -30,6 +31,17 @@ ONCE = "releases of the same answers that are not counted here, such as another 
 CURATOR = "the curator, who sees all answers, is trusted with them"
 _PERSON = Unit(Protected.CONTRIBUTION)
 _PRECISION = 1e-3  # relative, of an epsilon that is searched for; rounded up
+
+
+class Size(NamedTuple):
+    """How many people a round began with, and the fewest in a sum that it may have opened."""
+
+    people: int
+    opened: int
+
+
+#: Of each earlier round; None where that is not known.
+Sizes = Sequence[Size] | None
 
 
 def result_promise(

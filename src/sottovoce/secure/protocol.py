@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from ..sharing import PrimeField, smallest_prime_above
 from ..transport import Cost, Machine, Role, Views, drive
 from ..transport.in_process import Tamper
 from .counts import TrueCounts
-from .promises import ONCE
+from .promises import ONCE, Size, Sizes
 from .receiving import Flags, Outcome, Setting, pack
 from .selection import coins, one_hot
 
@@ -41,17 +41,6 @@ _LARGE = 4_294_967_291
 
 
 Rows = NDArray[np.int64]
-
-
-class Size(NamedTuple):
-    """How many people a round began with, and the fewest in a sum that it may have opened."""
-
-    people: int
-    opened: int
-
-
-#: Of each earlier round; None where that is not known.
-Sizes = Sequence[Size] | None
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,8 +34,8 @@ from ..promise import Against, Guarantee
 from ..randomness import Source
 from .counts import BINOMIAL, DUMMIES
 from .dpds import SecureSum
-from .promises import FOLLOWED, ROSTER, repeated, repetition, result_promise
-from .protocol import Rows, Sizes
+from .promises import FOLLOWED, ROSTER, Sizes, repeated, repetition, result_promise
+from .protocol import Rows
 from .receiving import Flags
 
 
