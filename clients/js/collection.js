@@ -3,9 +3,9 @@
 import { Domain } from "./domains.js";
 import { AnswerError, ContractError } from "./errors.js";
 import { MECHANISMS, threshold } from "./mechanisms.js";
-import { beliefRatio, checkPromises } from "./promises.js";
+import { beliefFall, beliefRatio, checkPromises } from "./promises.js";
 import { Source, WHOLE } from "./randomness.js";
-import { Rational } from "./rationals.js";
+import { Rational, atMostExp } from "./rationals.js";
 import { RecordDrawing } from "./records.js";
 import { Text, texts } from "./texts.js";
 import { decode, encode } from "./wire.js";
@@ -38,12 +38,20 @@ class Level {
       this.drawing = new RecordDrawing(about.mechanism, own.parameters, collection.domains);
       // What is spent is a whole number of steps, so the total is rounded down to one.
       const total = this.drawing.mostSteps(collection.domains.length);
-      const stated = (what) =>
-        Rational.of(this.promises.find(({ protects }) => protects === what)?.epsilon ?? 0);
-      if (stated("record").compare(total) < 0) {
+      const stated = (what) => {
+        const some = this.promises.filter(({ protects }) => protects === what);
+        return some.map((promise) => Rational.of(promise.epsilon));
+      };
+      const [records, answers] = [stated("record"), stated("answer")];
+      if (!records.length || records.some((epsilon) => epsilon.compare(total) < 0)) {
         throw new ContractError(`${where}: a record's promise is not the total of its attributes`);
       }
-      same(where, "epsilon", stated("answer").compare(Rational.of(this.drawing.average)), 0);
+      const average = Rational.of(this.drawing.average);
+      const equal = answers.filter((epsilon) => epsilon.compare(average) === 0);
+      same(where, "epsilon", equal.length, Math.max(answers.length, 1));
+      const known = this.promises.filter(({ notion }) => notion === "ldp");
+      same(where, "promises", known.length, records.length + answers.length);
+      same(where, "promises", known.length, this.promises.length);
       return;
     }
     if (!Object.hasOwn(KINDS, this.mechanism)) {
@@ -60,11 +68,15 @@ class Level {
     this.drawing = this.kind.read(about.mechanism, domain.size, collection);
     const level = () => beliefRatio(this.drawing, own.parameters);
     checkPromises(where, this.promises, this.kind.ratio(this.drawing), level);
-    if (this.mechanism !== "lip") {
-      const [promise] = this.promises;
-      const epsilon = Rational.of(own.parameters.epsilon);
-      same(where, "epsilon", epsilon.compare(Rational.of(promise.epsilon)), 0);
+    const epsilon = Rational.of(own.parameters.epsilon);
+    if (own.parameters.variant === "jiang-theorem2") {
+      // It promises more than the study's epsilon; what it keeps of that is checked instead.
+      const kept = atMostExp(beliefFall(this.drawing, own.parameters), epsilon);
+      same(where, "probabilities", kept, true);
+      return;
     }
+    const [promise] = this.promises;
+    same(where, "epsilon", epsilon.compare(Rational.of(promise.epsilon)), 0);
   }
 
   /** The largest epsilon that holds whatever others believe beforehand. */

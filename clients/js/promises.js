@@ -57,6 +57,25 @@ export function beliefRatio(mechanism, parameters) {
   return worst;
 }
 
+/**
+ * How much less likely an answer can become, max of λ_y / Q(y|x): the half of that ratio which the
+ * published optimum ("jiang-theorem2") keeps at the study's epsilon, though not the other half.
+ */
+export function beliefFall(mechanism, parameters) {
+  const [low, high] = priorBounds(parameters, mechanism.size);
+  const columns = mechanism.rows
+    ? mechanism.rows[0].map((_, y) => mechanism.rows.map((row) => row[y]))
+    : mechanism.rest.map((cell, y) => low.map((_, x) => cell + (x === y ? mechanism.keep : 0n)));
+  return columns
+    .map((column) => {
+      const cells = column.map((cell) => new Rational(cell, WHOLE));
+      return sum(cells.map((cell, x) => cell.times(high[x]))).over(cells.reduce(least));
+    })
+    .reduce((a, b) => a.max(b));
+}
+
+const least = (a, b) => a.min(b);
+
 function tableRatio(rows, prior) {
   let worst = ONE;
   rows[0].forEach((_, y) => {

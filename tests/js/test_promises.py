@@ -163,6 +163,53 @@ def test_a_promise_under_a_prior_is_checked_as_well(more: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize(
+    "more",
+    [
+        {"prior": [0.1, 0.2, 0.3, 0.4]},
+        {"prior": [0.1, 0.2, 0.3, 0.4], "variant": "opt-ldp"},
+        {"prior": [0.1, 0.2, 0.3, 0.4], "variant": "mmse-optimal"},
+        {"prior": [0.1, 0.2, 0.3, 0.4], "variant": "jiang-theorem2"},
+        {"prior_low": [0.1, 0.1, 0.1, 0.1], "prior_high": [0.4, 0.5, 0.6, 0.3]},
+        {},
+    ],
+    ids=["prior", "local", "table", "published", "bounds", "free"],
+)
+def test_a_channel_and_promises_of_a_larger_epsilon_are_refused(more: dict[str, Any]) -> None:
+    """Probabilities that keep what is stated beside them, but not the epsilon of the study."""
+
+    def study(epsilon: float) -> Study:
+        return Study("T", (sv.LIP(FOUR, epsilon=epsilon, **more),))
+
+    (level,) = describe(study(0.51))["collections"][0]["levels"]
+
+    def weaker(contract: dict[str, Any]) -> None:
+        contract["collections"][0]["levels"] = [level]
+
+    assert ask("study", contract=describe(study(0.5))) == study(0.5).digest.hex()
+    assert "digest covers" in refusal(changed(study(0.5), weaker))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"protects": "record", "epsilon": "1/100"},
+        {"protects": "answer", "epsilon": "1/100"},
+        {"protects": "study", "epsilon": "1/100"},
+        {"protects": "answer", "notion": "dp"},
+    ],
+)
+def test_a_second_smaller_promise_of_records_is_refused(more: dict[str, str]) -> None:
+    study = Study("T", (sv.Records([FOUR, Attribute("r", 2)], epsilon_average=1.0),))
+
+    def added(contract: dict[str, Any]) -> None:
+        promises = contract["collections"][0]["levels"][0]["promises"]
+        promises.append({**promises[0], **more})
+
+    assert ask("study", contract=describe(study)) == study.digest.hex()
+    refusal(changed(study, added))
+
+
+@pytest.mark.parametrize(
     "change",
     [
         lambda c: mechanism_of(c)["by"].update(id="grr", keep="f" * 32),

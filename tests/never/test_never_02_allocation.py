@@ -5,7 +5,11 @@ from __future__ import annotations
 import inspect
 import math
 
+import numpy as np
+import pytest
+
 import sottovoce as sv
+from sottovoce import testing
 from sottovoce.records import allocation
 from sottovoce.records import allocation_blocks as shares
 from tests.joint.test_exact import worst
@@ -36,3 +40,17 @@ def test_no_helper_that_divides_is_given_the_answers() -> None:
         assert not parameters & {"table", "columns", "answers", "values", "codes"}
     # Where columns come in, only who answered is read, and only where that is declared public.
     assert "codes_of" not in inspect.getsource(shares)
+
+
+@pytest.mark.parametrize("allocation", ["random", "equal"])
+def test_from_one_seed_everyone_divides_alike_whatever_they_answer(allocation: str) -> None:
+    schema = [sv.Attribute(name, 4) for name in "abc"]
+    records = sv.Records(schema, epsilon_average=2.0, public=True)  # everyone's steps are sent
+    drawn = []
+    for answers in (np.zeros(300, int), np.full(300, 3), np.arange(300) % 4):
+        with testing.seeded(6) as source:
+            table = {"a": answers, "b": answers[::-1], "c": answers}
+            reports = records.randomise(table, source=source, allocation=allocation)
+        drawn.append(reports.columns["steps"].tolist())
+    assert drawn[0] == drawn[1] == drawn[2]
+    assert (len(set(map(tuple, drawn[0]))) > 1) == (allocation == "random")

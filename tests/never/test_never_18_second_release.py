@@ -4,9 +4,13 @@ a retry resends the same bytes.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
 
 from sottovoce import GRR, OUE, Attribute, Guarantee, Reports, Study
+from sottovoce.cli import main
 from sottovoce.mechanisms import REGISTRY
 from sottovoce.promise import OWN_DEVICE, Protected, Unit, composed
 from tests.laws.entries import answers, example
@@ -37,6 +41,32 @@ def test_a_retry_resends_the_same_bytes(kind) -> None:
     first = reports.to_bytes()
     assert reports.to_bytes() == first
     assert Reports.from_bytes(first, expect=mechanism).to_bytes() == first
+
+
+def test_the_command_line_draws_once_for_the_same_people_and_anew_for_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    study = Study("S", (GRR(Attribute("q", ["a", "b", "c"]), epsilon=0.5),))
+    study.save("s.toml")
+    people = ["a", "b", "c", "a"] * 25
+    files = {"first": people, "copy": people, "others": ["b", *people], "changed": people[1:]}
+    files["longer"] = [*people, "c"]
+    for name, column in files.items():
+        Path(f"{name}.csv").write_text("\n".join(["q", *column, ""]))
+
+    def reports(name: str, out: str, *options: str) -> bytes:
+        line = ["randomise", f"{name}.csv", "--study", "s.toml", "--receipts", "r", *options]
+        done = CliRunner().invoke(main, [*line, "--out", out])
+        return Path(out).read_bytes() if done.exit_code == 0 else done.stderr.encode()
+
+    first = reports("first", "1.svr")
+    assert first == reports("first", "2.svr") == reports("copy", "3.svr")
+    assert len({first, reports("others", "4.svr"), reports("changed", "5.svr")}) == 3
+    Path("first.csv").write_text("\n".join(["q", "c", *people[1:], ""]))
+    assert b"released twice" in reports("first", "6.svr")
+    assert b"released twice" in reports("longer", "7.svr")
+    assert reports("copy", "8.svr", "--again") not in (first, b"")
 
 
 @each

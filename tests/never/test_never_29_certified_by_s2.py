@@ -5,7 +5,9 @@ adaptive selection never leave ε* out.
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
+import numpy as np
 import pytest
 
 import sottovoce as sv
@@ -36,6 +38,25 @@ def test_a_published_result_is_certified_against_those_who_see_senders(
 
 def test_published_is_the_default() -> None:
     assert tss().published
+
+
+@pytest.mark.parametrize(
+    ("items", "report", "gamma"), [(5, 0.4, 2.0), (4, 0.5, 6.0), (3, 0.7, 1.5)]
+)
+def test_epsilon_star_is_what_the_reported_items_show(
+    items: int, report: float, gamma: float
+) -> None:
+    """Exact laws of the set of someone who holds item 0, and of someone who holds item 1."""
+    protocol = sv.secure.TSS(
+        items, rate=0.5, report=report, selection="adaptive", gamma=gamma, collusion=1
+    )
+    sets = list(combinations(range(items), protocol.design.reported))
+
+    def law(own: int) -> np.ndarray:
+        weights = np.array([gamma if own in chosen else 1.0 for chosen in sets])
+        return 0.5 * weights / weights.sum() + 0.5 / len(sets)
+
+    assert protocol.design.epsilon_star == pytest.approx(float(np.log(law(0) / law(1)).max()))
 
 
 def test_adaptive_selection_always_shows_epsilon_star() -> None:

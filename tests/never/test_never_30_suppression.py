@@ -24,19 +24,25 @@ def test_colluding_holders_raise_the_threshold() -> None:
 
 def test_nothing_that_is_published_tells_suppressed_counts() -> None:
     protocol = sv.secure.Suppressed(3, **PARAMETERS)
-    results = []
+    results, sampled = [], []
     for rare in (0, 1):
-        values = [0] * 200 + [1] * 3 + [2] * rare
+        values = [0] * 200 + [1] * 24 + [2] * 16 * rare
         with testing.seeded(5) as source:
-            run = protocol.simulate([*values, *[0] * (1 - rare)], source=source)
+            session = protocol.session([*values, *[0] * 16 * (1 - rare)], source=source)
+            run = session.run()
+        sampled.append(session._prepared.rows.sum(axis=0)[1:].tolist())
         assert set(run.aggregate.tables) == {"support"}
         results.append(run.aggregate.dense("support")[1:].tolist())
         assert run.estimate.interval()[0][2] == 0
-        assert run.estimate.interval()[1][2] > 14 / 205
+        assert run.estimate.interval()[1][2] > 14 / 240
         assert "suppressed" in run.estimate.assuming
         with pytest.raises(MergeError, match="suppressed"):
             run.aggregate + run.aggregate
     assert results == [[0, 0], [0, 0]]
+    # The fault: these were in the sample, and would be seen.
+    assert 2 < sampled[0][0] < protocol.threshold
+    assert sampled[0][1] == 0
+    assert 2 < sampled[1][1] < protocol.threshold
     sentences = " ".join(protocol.guarantee.promises[0].assuming)
     assert "no total, remainder or further count" in sentences
     assert "keeps them to itself" in sentences

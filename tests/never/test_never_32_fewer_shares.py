@@ -6,6 +6,9 @@ so many remain that K − t − drop-outs of them are honest.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 import sottovoce as sv
@@ -59,3 +62,20 @@ def test_fewer_survivors_than_the_account_assumes_open_nothing() -> None:
 
     with pytest.raises(ShareError, match="masked vectors of 'A', 'B' are missing, and only 1 may"):
         study.simulate({key: {"ward": [0, 1]} for key in "ABCDE"}, tamper=lost)
+
+
+def test_parties_unmask_nothing_for_fewer_survivors_than_the_account_assumes() -> None:
+    """Whatever the curator says: then fewer shares of noise would be in the sum."""
+    study = sv.parties.Horizontal(SCHEMA, ["ward"], BUDGETS, collusion=2, dropouts=1)
+    seen = []
+
+    def few(batch: Batch) -> list[Batch]:
+        if batch.kind == "unmask":
+            seen.append(batch)
+        if batch.kind != "survivors":
+            return [batch]
+        return [replace(batch, payload={"present": np.array([[True, True, True, False, False]])})]
+
+    with pytest.raises(ShareError, match="nothing is unmasked for fewer"):
+        study.simulate({key: {"ward": [0, 1]} for key in "ABCDE"}, tamper=few)
+    assert seen == []

@@ -16,6 +16,8 @@ from sottovoce.errors import GuaranteeError, ParameterError, ShareError
 from sottovoce.noise import DiscreteGaussian
 from sottovoce.noise.binomial import log_pmf
 from sottovoce.promise import DP, LDP, Against, Guarantee, Neighbours
+from sottovoce.promise.assumptions import EVERY_ROUND
+from sottovoce.secure.promises import Size
 from sottovoce.transport import Batch
 
 S = sv.secure
@@ -211,7 +213,7 @@ def test_several_rounds_of_gaussian_noise_compose_the_noise_of_each(
     protocol = S.DPDG(2, epsilon=epsilon, delta=1e-6, neighbours="add-remove")
     one, other = (_ideal(protocol, people) for people in (first, second))
     exact = one.delta_with(other, epsilon) / MARGIN
-    composed = protocol.promise(second, None, 2, (first,)).promises[0].delta
+    composed = protocol.promise(second, None, 2, (Size(first, first),)).promises[0].delta
     assert exact <= composed <= exact * 1.01
     unknown = protocol.promise(second, None, 2).promises[0].delta
     assert exact <= unknown <= exact * 5
@@ -294,3 +296,40 @@ def test_people_who_drop_out_may_leave_too_few_for_the_count() -> None:
     committee = S.TSS(2, report=1, collusion=1, committee=3, **about)
     assert committee.simulate(answers).guarantee.promises
     assert not committee.session(answers).run(tamper=lost).guarantee.promises
+    session = committee.session(answers)
+    assert not session.run(tamper=lost).guarantee.promises
+    later = session.run().guarantee  # with fresh coins; what the first one showed stays seen
+    assert (session.rounds, later.promises) == (2, ())
+    assert "18 people cannot be 10 holders of each of 2" in later.reason
+
+
+@pytest.mark.parametrize("kind", [S.DPCS, S.DPDS, partial(S.TSS, report=1, collusion=1)])
+def test_a_round_with_too_few_people_for_the_count_is_not_forgotten(kind) -> None:
+    """One of them gave an answer that nobody else gave, and was seen with probability 0.4."""
+    session = kind(2, rate=0.4, count=100, delta=1e-6).session(np.arange(400) % 2)
+    assert not session.run(present=np.arange(400) < 5).guarantee.promises
+    later = session.run().guarantee
+    assert later.reason.startswith("5 people cannot be 100 holders of each of 2 answers")
+    enough = kind(2, rate=0.4, count=100, delta=1e-6).session(np.arange(400) % 2)
+    enough.run(present=np.arange(400) < 300)
+    assert enough.run().guarantee.promises
+
+
+@pytest.mark.parametrize("kind", [S.BinomialNoise, S.DPDG, partial(S.Dummies, rate=0.4)])
+def test_after_several_rounds_those_who_dropped_out_are_among_those_who_may_collude(kind) -> None:
+    """Else two who are missing from the first sum and three who collude would leave less noise."""
+    protocol = kind(2, epsilon=1.0, delta=1e-5, collusion=3, helpers=2, neighbours="add-remove")
+
+    def lost(batch: Batch) -> tuple[Batch, ...]:
+        return (batch.select(batch.sender > 1) if batch.kind == "share" else batch,)
+
+    session = protocol.session(np.arange(40) % 2)
+    once = session.run(tamper=lost).guarantee.promises[0].assuming[0]
+    assert "beside 2" in once
+    assert "at most 1 work together" in once
+    twice = session.run(present=np.arange(40) > 0).guarantee.promises[0].assuming
+    assert session.rounds == 2
+    assert "in every round" in twice[0]
+    assert "drop out" in twice[0]
+    assert "beside" not in twice[0]
+    assert EVERY_ROUND in twice

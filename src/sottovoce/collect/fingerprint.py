@@ -6,14 +6,15 @@ ledger's folder: without them a digest reveals nothing about the answers, howeve
 
 **Equal by chance.** Other people's answers may be equal as well. Under any distribution of
 independent answers a sequence x of n answers with c_v answers v has probability at most Π
-(c_v/n)^{c_v}, so that −Σ c_v log₂(c_v/n) bits are what a coincidence costs at least. From `CERTAIN`
-bits on, equal answers are taken to be the same people's. Below, giving the first person's report
-for the second would show that they answer alike, so that only the same file counts as the same
-people.
+(c_v/n)^{c_v}, so that −Σ c_v log₂(c_v/n) bits are what a coincidence costs at least. Answers that
+are sorted are not independent: then only the counts must be equal. So the runs of equal answers,
+each a value and a length, must have as many bits as well. From `CERTAIN` bits on, equal answers are
+taken to be the same people's. Below, giving the first person's report for the second would show
+that they answer alike, so that only the same file counts as the same people.
 
 **Rows added or changed.** The digest is taken at every power of two of rows as well, and at the
 lengths of all earlier releases, so that two versions of a file are known by the people that they
-begin with.
+begin with. Such a file is refused, whether it is sorted or not.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class Content:
     columns : mapping of str to str
         Of each column of answers.
     prefixes : mapping of int to str
-        Of the first people's answers, where a coincidence is out of the question.
+        Of the first people's answers, where a coincidence is out of the question unless they are
+        sorted.
     certain : bool
         Whether all answers are too many to be equal by chance.
     """
@@ -87,7 +89,10 @@ class Fingerprint:
     stops: Iterable[int] = ()
     rows: int = 0
     _bits: float = 0.0
+    _bits_of_runs: float = 0.0
     _counts: Counter[int] = field(default_factory=Counter)
+    _runs: Counter[tuple[int, int]] = field(default_factory=Counter)  # by value and length
+    _last: tuple[int, int] = (0, 0)  # value and length of the run that may go on
     _prefixes: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -152,13 +157,25 @@ class Fingerprint:
         return min([1 << self.rows.bit_length(), *later])
 
     def _count(self, part: NDArray[np.uint64]) -> None:
-        if self._bits >= CERTAIN:  # more people never make it less
+        if self._certain:  # more people never make it less
             return
         mixed = (part * self._mixing).sum(axis=1, dtype=np.uint64)
         values, counts = np.unique(mixed, return_counts=True)
         self._counts.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
-        each = np.array(list(self._counts.values()), float)
-        self._bits = float(-(each * np.log2(each / each.sum())).sum())
+        self._count_runs(mixed)
+        self._bits, self._bits_of_runs = _bits_of(self._counts), _bits_of(self._runs)
+
+    def _count_runs(self, mixed: NDArray[np.uint64]) -> None:
+        starts = np.flatnonzero(np.append(True, mixed[1:] != mixed[:-1]))
+        lengths = np.diff(np.append(starts, mixed.size))
+        runs = list(zip(mixed[starts].tolist(), lengths.tolist(), strict=True))
+        value, length = self._last
+        if value == runs[0][0]:
+            runs[0] = value, runs[0][1] + length
+        elif length:
+            runs.insert(0, self._last)
+        *ended, self._last = runs
+        self._runs.update(ended)
 
     def _note(self) -> None:
         if self._bits >= CERTAIN:
@@ -173,8 +190,18 @@ class Fingerprint:
             self._choices.hexdigest(),
             {name: digest.hexdigest() for name, digest in self._each.items()},
             dict(self._prefixes),
-            self._bits >= CERTAIN,
+            self._certain,
         )
+
+    @property
+    def _certain(self) -> bool:
+        return min(self._bits, self._bits_of_runs) >= CERTAIN
+
+
+def _bits_of(counts: Counter[Any]) -> float:
+    """−Σ c log₂(c/n)."""
+    each = np.array(list(counts.values()), float)
+    return float(-(each * np.log2(each / each.sum())).sum())
 
 
 def _set_tags(domain: Options, column: Any) -> NDArray[np.uint64]:

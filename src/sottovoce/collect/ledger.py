@@ -238,7 +238,7 @@ class Entry:
         its answers, or by its file and name.
         """
         receipts, subject = [], self.subject
-        digests = set(subject.content.columns.values()) if subject.content.certain else set()
+        digests = set(subject.content.columns.values()) if subject.content.prefixes else set()
         for folder in self.ledger.folders():
             if folder.name.startswith(f"{subject.mechanism_digest[:_DIGITS]}-"):
                 continue

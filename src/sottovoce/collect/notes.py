@@ -30,8 +30,9 @@ def refused(what: str, content: Content, others: list[Receipt]) -> ParameterErro
     if last.answers == content.answers:
         return ParameterError(
             f"{what} holds the same answers as {before}, randomised under this study on {day}, but "
-            "so few that other people's may be equal by chance; if they are the same people's, "
-            "use the reports of that file; if not, say --again, which counts them as released twice"
+            "so few, or sorted, that other people's may be equal by chance; if they are the same "
+            "people's, use the reports of that file; if not, say --again, which counts them as "
+            "released twice"
         )
     if shared == last.rows:
         return ParameterError(

@@ -25,8 +25,8 @@ from ..errors import ParameterError
 from ..promise import Against, Guarantee
 from ..sharing import Elements, additive
 from ..transport import Batch, Machine, Outbox, Role
-from .promises import CURATOR, PRESENT, repetition
-from .protocol import Prepared, Protocol, Rows, Sizes
+from .promises import CURATOR, PRESENT, Sizes, repetition
+from .protocol import Prepared, Protocol, Rows
 from .receiving import Flags, Form, Outcome, Phase, RoundMachine, Setting
 
 NO_COUNT = (
@@ -103,10 +103,14 @@ class Sampling(Protocol):
     def promised(
         self, people: int, senders: Flags | None, rounds: int, earlier: Sizes = None
     ) -> Guarantee:
-        """No promise where it is public that too few people are in the result for `count`."""
+        """No promise where too few people for `count` are in the result, or were in another one.
+
+        What an earlier round showed of people who had nobody to hide among stays seen.
+        """
         here = people if senders is None else int(senders.sum())
-        if here and (impossible := self._impossible(here)):
-            return Guarantee.none(impossible)
+        for many in (here, *(size.opened for size in earlier or ())):
+            if many and (impossible := self._impossible(many)):
+                return Guarantee.none(impossible)
         return super().promised(people, senders, rounds, earlier)
 
     def sampled(self, rounds: int, *assuming: str, against: Against) -> Guarantee:

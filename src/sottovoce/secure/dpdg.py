@@ -38,7 +38,8 @@ from ..noise.samplers import gaussian
 from ..promise import Guarantee
 from ..randomness import Source
 from .counts import GAUSSIAN
-from .protocol import Rows, Sizes
+from .promises import Sizes
+from .protocol import Rows
 from .receiving import Flags
 from .unconditional import Unconditional
 
@@ -133,8 +134,9 @@ class DPDG(Unconditional):
             self.shares(people)  # refused where all of them may collude
         if people and (rounds > 1 or hidden < people - self.collusion):
             delta = self._delta(people, hidden, rounds, earlier) if hidden >= 1 else 1.0
-        if senders is None:
-            trusted = f"at most {self.collusion:,} people drop out or"
+        if senders is None or rounds > 1:  # who dropped out before does not collude as well
+            every = "in every round " if rounds > 1 else ""
+            trusted = f"{every}at most {self.collusion:,} people drop out or"
         else:
             trusted = f"beside {absent:,} people who dropped out, at most {colluding:,}"
         trusted += " work together with anyone who sees the result"
@@ -149,7 +151,7 @@ class DPDG(Unconditional):
         if earlier is None and rounds > 1:
             last = max(1.0, (people - self.collusion) / hidden)
             return concentrated_delta(self.epsilon, (rounds - 1 + last) / (2 * self.sigma**2))
-        noises = [self._noise(n, n - self.collusion) for n in earlier or ()]
+        noises = [self._noise(one.people, one.people - self.collusion) for one in earlier or ()]
         noises.append(self._noise(people, hidden))
         return gaussian_rounds_delta(self.epsilon, noises, neighbours=self.neighbours)
 

@@ -18,8 +18,8 @@ from ..transport import Machine
 from .dpcs import Sampling
 from .everyone import Aggregator, SharingUsers
 from .helpers import Helper, SeedingUsers
-from .promises import FOLLOWED, ROSTER, local_promise, repetition
-from .protocol import Prepared, Protocol, Sizes
+from .promises import FOLLOWED, ROSTER, Sizes, local_promise, repetition
+from .protocol import Prepared, Protocol
 from .receiving import Flags, Setting
 
 MOST_TO_THE_LETTER = 3_000

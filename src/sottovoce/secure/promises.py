@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from ..accounting.sampled_counts import Neighbours
 from ..checks import float_above
 from ..promise import DP, LDP, Against, Guarantee, Promise, Protected, Unit
 from ..promise import Neighbours as Relation
+from ..promise.assumptions import EVERY_ROUND
 
 ROSTER = (
     "everyone on the roster is a different person whose key is their own: invented people, or a "
@@ -29,6 +31,17 @@ ONCE = "releases of the same answers that are not counted here, such as another 
 CURATOR = "the curator, who sees all answers, is trusted with them"
 _PERSON = Unit(Protected.CONTRIBUTION)
 _PRECISION = 1e-3  # relative, of an epsilon that is searched for; rounded up
+
+
+class Size(NamedTuple):
+    """How many people a round began with, and the fewest in a sum that it may have opened."""
+
+    people: int
+    opened: int
+
+
+#: Of each earlier round; None where that is not known.
+Sizes = Sequence[Size] | None
 
 
 def result_promise(
@@ -80,12 +93,13 @@ def repeated(promise: Promise, rounds: int) -> Promise:
 
 
 def repetition(rounds: int) -> tuple[str, ...]:
-    """Says that a run was repeated, where it was."""
+    """Says that a run was repeated, where it was, and what that assumes."""
     if rounds == 1:
         return ()
     return (
         f"the run was repeated with other senders, so that there are {rounds} rounds with fresh "
         "coins; they are counted here",
+        EVERY_ROUND,
     )
 
 

@@ -30,7 +30,7 @@ from ..sharing import PrimeField, smallest_prime_above
 from ..transport import Cost, Machine, Role, Views, drive
 from ..transport.in_process import Tamper
 from .counts import TrueCounts
-from .promises import ONCE
+from .promises import ONCE, Size, Sizes
 from .receiving import Flags, Outcome, Setting, pack
 from .selection import coins, one_hot
 
@@ -41,9 +41,6 @@ _LARGE = 4_294_967_291
 
 
 Rows = NDArray[np.int64]
-
-#: How many people each earlier round had; None where that is not known.
-Sizes = Sequence[int] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,8 +201,8 @@ class Protocol(ABC):
     ) -> Guarantee:
         """What is promised after so many rounds; `senders` is None before a run.
 
-        `people` and `senders` are those of the last round; the others had `earlier` people, or
-        any number.
+        `people` and `senders` are those of the last round; the others had `earlier` sizes, or
+        any.
         """
 
     @property
@@ -282,7 +279,7 @@ class Session:
     codes: NDArray[Any]
     source: Source
     rounds: int = 0
-    _sizes: tuple[int, ...] = ()  # people of every round
+    _sizes: tuple[Size, ...] = ()  # of every round
     _present: bytes | None = None
     _prepared: Prepared | None = None
     _opened: set[bytes] = field(default_factory=set)
@@ -323,7 +320,7 @@ class Session:
             self._present, self._prepared, self._opened = None, None, set()
             # What cannot be promised is refused first.
             protocol.promise(people, None, self.rounds + 1, self._sizes)
-            self.rounds, self._sizes = self.rounds + 1, (*self._sizes, people)
+            self.rounds, self._sizes = self.rounds + 1, (*self._sizes, Size(people, people))
         if self._prepared is None:
             self._prepared = protocol.prepare(self.codes[here], self.source)
         machines = protocol.machines(self._prepared, protocol.setting(people, self.source, exactly))
@@ -332,6 +329,8 @@ class Session:
         driven = drive(machines, protocol.message_rounds(people), tamper=tamper, views=views)
         self._present = here.tobytes()
         self._opened |= {s.opened for s in driven.states if s.opened is not None}
+        fewest = min((int.from_bytes(bits).bit_count() for bits in self._opened), default=people)
+        self._sizes = (*self._sizes[:-1], Size(people, fewest))
         outcome, refused = driven.states[-1].outcome, driven.refused
         earlier, seeded = self._sizes[:-1], self.source.seeded
         aggregate = aggregate_of(
@@ -354,7 +353,7 @@ def aggregate_of(
     """The last server's side: totals as an aggregate with its route, or an error naming items.
 
     `people` took part from the outset, in the last of so many `rounds` with fresh coins; the others
-    had `earlier` people. Messages that were `refused` are for the error.
+    had `earlier` sizes. Messages that were `refused` are for the error.
     """
     if outcome is None:
         raise ShareError("the run did not end, so there is no result")

@@ -36,12 +36,13 @@ from .promises import (
     FOLLOWED,
     PRESENT,
     ROSTER,
+    Sizes,
     least_epsilon,
     local_promise,
     repeated,
     result_promise,
 )
-from .protocol import Prepared, Sizes
+from .protocol import Prepared
 from .receiving import Flags, Setting
 from .selection import reported_sets
 

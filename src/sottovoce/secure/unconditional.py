@@ -34,8 +34,8 @@ from ..promise import Against, Guarantee
 from ..randomness import Source
 from .counts import BINOMIAL, DUMMIES
 from .dpds import SecureSum
-from .promises import FOLLOWED, ROSTER, repeated, repetition, result_promise
-from .protocol import Rows, Sizes
+from .promises import FOLLOWED, ROSTER, Sizes, repeated, repetition, result_promise
+from .protocol import Rows
 from .receiving import Flags
 
 
@@ -149,11 +149,14 @@ class Tossing(Unconditional):
             who = self.tossers(people)
             absent = who.users - self.arrived(people, senders) // who.each
             colluding = max(1, self.collusion - absent)
-            if senders is not None:
-                gone = f", beside {absent:,} who dropped out"
             hidden = self.arrived(people, senders) - colluding * who.each
-            if rounds > 1:  # earlier ones had other numbers of people, but never fewer coins
-                hidden = min(hidden, self.needed)
+            if rounds > 1:
+                # Earlier ones had other numbers of people, but never fewer coins, as long as those
+                # who dropped out then are among those who may collude.
+                hidden, colluding = min(hidden, self.needed), self.collusion
+                gone = f"{gone}, in every round"
+            elif senders is not None:
+                gone = f", beside {absent:,} who dropped out"
             if hidden < self.needed or rounds > 1:
                 delta = self._delta(hidden, rounds) if hidden > 0 else 1.0
         trusted = (
