@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce import testing
 from sottovoce.errors import EstimateError, ParameterError, TransportError
 from sottovoce.records.joint.evidence import FewTogetherWarning
 from sottovoce.scale import clusters
@@ -49,6 +50,17 @@ def test_tables_of_an_iterator_are_all_estimated(worker) -> None:
         pairs = iter(["ab", "ca"])
         tables = sv.scale.joint_tables(records, counts, pairs, engine=engine, method="em-full")
         assert [table.name for table in tables] == ["a × b", "c × a"]
+
+
+def test_tables_of_seeded_reports_promise_nothing_on_a_cluster_either(worker) -> None:
+    records, _ = records_of(1)
+    answers = {name: np.arange(3000) % (k + 2) % 2 for k, name in enumerate("abc")}
+    with testing.seeded(1) as source:
+        counts = records.aggregate(records.randomise(answers, source=source))
+        for engine in (None, worker):
+            options = {"engine": engine, "method": "em-full"}
+            (table,) = sv.scale.joint_tables(records, counts, ["ab"], **options)
+            assert not table.guarantee.promises
 
 
 @pytest.mark.parametrize(("method", "options"), METHODS)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..contract.aggregate import Aggregate, Mark
+from ..contract.aggregate import Aggregate
 from ..contract.collection import Collection, Columns, check_study
 from ..contract.design import Design
 from ..contract.reports import Column, Reports
@@ -368,7 +368,7 @@ class Records(Collection):
         from .marginal import marginal
 
         estimate = marginal(self, self._patterns(aggregate), attributes, method=method)
-        return replace(estimate, **self._behind(aggregate, attributes))
+        return replace(estimate, **self.behind(aggregate, attributes))
 
     def check_joint(self, attributes: Sequence[str], method: str, **options: Any) -> None:
         from .joint import checked
@@ -387,18 +387,13 @@ class Records(Collection):
         from .joint import joint
 
         table = joint(self, self._patterns(aggregate), attributes, method=method, **options)
-        return replace(table, **self._behind(aggregate, attributes))
+        return replace(table, **self.behind(aggregate, attributes))
 
-    def _behind(self, aggregate: Aggregate, attributes: Sequence[str]) -> dict[str, Any]:
-        """What an estimate of some attributes must know of the reports that it comes from."""
-        promised = self.guarantee_behind(aggregate)
-        return {"guarantee": promised, "_origins": marks_of(aggregate, attributes)}
+    def behind(self, aggregate: Aggregate, attributes: Sequence[str]) -> dict[str, Any]:
+        """What an estimate of some attributes must know of its reports: promise and marks."""
+        marks = (mark for name in attributes for mark in aggregate.marks_of(str(name)))
+        return {"guarantee": self.guarantee_behind(aggregate), "_origins": tuple(marks)}
 
     def _patterns(self, aggregate: Aggregate) -> Sparse:
         self.accept(aggregate, Aggregate)
         return aggregate.sparse(PATTERNS)
-
-
-def marks_of(aggregate: Aggregate, attributes: Sequence[str]) -> tuple[Mark, ...]:
-    """What stands for the reports on some attributes: the noise of each is its own."""
-    return tuple(mark for name in attributes for mark in aggregate.marks_of(str(name)))

@@ -124,7 +124,7 @@ def _table_of(
     from ..estimate.cells import Repetitions, product_labels, spread_of
     from ..estimate.table import Table
     from ..records.joint.evidence import FewTogetherWarning, UnlikeWarning, evidence_of
-    from ..records.records import PATTERNS, marks_of
+    from ..records.records import PATTERNS
 
     if result.kind:
         raise result.error
@@ -146,9 +146,8 @@ def _table_of(
         spread=spread_of(values, again),
         labels=product_labels(attributes),
         name=" × ".join(names),
-        guarantee=records.guarantee,
         attributes=attributes,
         again=again,
-        _origins=marks_of(aggregate, names),
+        **records.behind(aggregate, names),
         **about,
     )
