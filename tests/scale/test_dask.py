@@ -75,6 +75,18 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing(
     assert total.to_bytes() == collection.aggregate(reports).to_bytes()
 
 
+def test_a_worker_that_dies_while_what_all_need_is_copied_changes_nothing(
+    grr, client, monkeypatch
+) -> None:
+    collection, folder, whole = grr
+
+    def interrupted(futures) -> None:
+        raise AssertionError  # as Dask's scheduler does then
+
+    monkeypatch.setattr(client, "replicate", interrupted)
+    assert sv.scale.aggregate(collection, folder, engine=client) == whole
+
+
 def test_tasks_with_large_results_are_given_out_as_others_end(
     tmp_path, small_parts, monkeypatch, client
 ) -> None:
