@@ -7,8 +7,9 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -195,6 +196,43 @@ def test_workers_that_do_not_start_say_what_a_script_needs(monkeypatch) -> None:
     refused = pytest.raises(TransportError, match='below `if __name__ == "__main__":`')
     with refused, clusters.connected("dask"):
         pass
+
+
+SCRIPT = """\
+import os, time
+from sottovoce import scale
+
+if __name__ == "__main__":
+    try:
+        with scale.connected("dask") as client:
+            print(*client.run(os.getpid).values(), flush=True)
+            client.submit(time.sleep, 60).result()
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+def test_ctrl_c_ends_workers_without_their_traces(tmp_path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    with socket.socket() as taken:
+        with suppress(OSError):  # somebody else has it
+            taken.bind(("127.0.0.1", 8787))  # of Dask's dashboard
+            taken.listen()
+        process = subprocess.Popen(
+            [sys.executable, tmp_path / "script.py"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        pids = list(map(int, process.stdout.readline().split()))
+        assert pids
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        said, warned = process.communicate(timeout=120)
+    assert (said, warned, process.returncode) == ("interrupted\n", "", 0)
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
 
 
 def test_clusters_that_are_not_there(client, monkeypatch) -> None:
