@@ -15,7 +15,7 @@ from typing import BinaryIO
 from urllib.parse import unquote
 
 from .errors import FileError, ParameterError
-from .object_store import WILD, list_objects, opened_object, store_of
+from .object_store import WILD, list_objects, opened_object, refuse_address, store_of
 
 #: Of the files that a folder or a pattern stands for.
 ENDINGS = (".svr", ".parquet", ".pq", ".sva")
@@ -135,6 +135,8 @@ def target_of(path: str | os.PathLike[str]) -> Path:
     try:
         kind = target.lstat().st_mode
     except OSError:
+        if not target.parent.is_dir():
+            refuse_address(path)
         return target  # not there; if it cannot be made, writing says why
     if not stat.S_ISREG(kind):
         what = "a folder" if stat.S_ISDIR(kind) else "not a plain file"
@@ -219,6 +221,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+        refuse_address(path)
         raise FileError.of("cannot read", path, error) from error
     kind = os.fstat(handle).st_mode
     if not stat.S_ISREG(kind):

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from os import PathLike
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO
 from urllib.parse import quote, unquote
@@ -16,6 +17,8 @@ from urllib.parse import quote, unquote
 from .errors import FileError, MissingExtraError
 
 WILD = re.compile(r"[*\[]")  # of a pattern; a question mark begins the options
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+", re.IGNORECASE)  # a path keeps one slash of two
+_PRINTED = "".join(map(chr, range(33, 127)))  # what an address has as it is
 _SECRET = re.compile(r"secret|passw|token|key|sig", re.IGNORECASE)  # in the names of options
 
 
@@ -27,7 +30,7 @@ def store_of(address: str) -> tuple[Any, str]:
     except ImportError as error:
         raise MissingExtraError.of("pyarrow", "s3", "reading from an object store") from error
     try:
-        store, name = FileSystem.from_uri(address)
+        store, name = FileSystem.from_uri(quote(address, safe=_PRINTED))
     except (OSError, ValueError, NotImplementedError) as error:
         raise FileError.of("cannot read", address, error) from error
     return store, name
@@ -42,6 +45,18 @@ def _refuse_secrets(address: str) -> None:
         raise FileError(
             "an address must not contain a password or a key; set AWS_ACCESS_KEY_ID and "
             "AWS_SECRET_ACCESS_KEY, or use the machine's own role"
+        )
+
+
+def refuse_address(path: str | PathLike[str]) -> None:
+    """Raise where a file that is not there seems to be an address."""
+    name = str(path)
+    if _ADDRESS.match(name):
+        address = _ADDRESS.sub(r"\1://", name, count=1)
+        _refuse_secrets(address)
+        raise FileError(
+            f"{address!r} is an address of an object store; reports and counts are read from "
+            "there, and all else is read and written on this machine: name a file here"
         )
 
 

@@ -82,3 +82,13 @@ def test_the_next_command_can_be_run_where_names_have_blanks(folder, run) -> Non
     following = shlex.split(shown.split("Next: sottovoce ")[1])
     assert following[3] == "our study.toml"
     run(*following)
+
+
+@pytest.mark.parametrize("width", ["0", "1"])
+def test_results_are_printed_whatever_the_terminal_says_of_its_width(
+    commands, run, monkeypatch, width: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    said = run("study", "show", "study.toml").stdout
+    assert "grr, epsilon = 1" in " ".join(said.split())
+    assert "95 %" in " ".join(run("estimate", "reports.svr", *USUAL).stdout.split())

@@ -164,6 +164,19 @@ def test_rates_from_parquet(rates, json_of, fails):
     assert "the column 'chance' holds string, and rates are numbers" in said
 
 
+def test_rates_of_32_bits_are_those_of_the_study(rates, json_of, fails):
+    # 0.1 of 32 bits is another number than 0.1, and means the same.
+    modes = ["car", "bike", "foot"] * 400
+    chances = [(0.05, 0.1, 0.5)[k // 3 % 3] for k in range(1200)]
+    for name, column in (("a", chances), ("b", [*chances[:-1], 0.2])):
+        table = pa.table({"commute": modes, "chance": pa.array(column, pa.float32())})
+        pq.write_table(table, f"{name}.parquet")
+    about = json_of("randomise", "a.parquet", *USUAL, "--rate", "chance", "--out", "a.svr")
+    assert [row["people"] for row in about["rates"]] == [402, 399, 399]
+    words = fails("randomise", "b.parquet", *USUAL, "--rate", "chance", "--out", "b.svr")
+    assert "row 1,200" in words
+
+
 def test_rates_that_follow_the_answers_are_refused(rates, fails):
     lines = ["car,0.5,strong", "bike,0.05,strong"] * 500
     Path("answers.csv").write_text("\n".join(["commute,chance,privacy", *lines]) + "\n")

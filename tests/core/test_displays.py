@@ -212,3 +212,12 @@ def test_the_columns_of_a_difference_stand_below_their_titles() -> None:
     change = estimate([0.5, 0.5]) - estimate([0.4, 0.6])
     _, titles, first, _ = str(change).splitlines()
     assert len(titles) == len(first)
+
+
+def test_a_fraction_of_which_only_rounding_is_uncertain_has_the_digits_of_its_interval() -> None:
+    m = sv.Hybrid((0.0, 10.0), epsilon=1.0)
+    with seeded(1) as source:
+        reports = m.randomise(np.linspace(0, 10, 2000), source=source)
+        whole = m.estimate(m.aggregate(reports), method="distribution", bins=1)
+    assert whole.std_error[0] < 1e-12
+    assert Format.of(whole).decimals <= 2

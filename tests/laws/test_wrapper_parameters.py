@@ -222,6 +222,17 @@ def test_a_rate_outside_the_grid_is_refused(rate: Any) -> None:
         GRID.randomise([0, 1, 2], rate=rate)
 
 
+@pytest.mark.parametrize("bits", [np.float16, np.float32])
+def test_rates_of_fewer_bits_are_those_of_the_grid(bits: Any) -> None:
+    rates = np.array([0.1, 0.5, 0.1], bits)
+    assert GRID.ways()[0].rate == Sampled(GRR3, rate=rates[:2]).ways()[0].rate == 0.1
+    for _ in range(20):
+        assert len(GRID.randomise([0, 1, 2], rate=rates)) <= 3
+    assert len(GRID.randomise([0, 1, 2], rate=rates[0])) <= 3
+    with pytest.raises(ParameterError, match=r"the rate 0\.2 is outside"):
+        GRID.randomise([0, 1, 2], rate=np.array([0.1, 0.2, 0.5], bits))
+
+
 @pytest.mark.parametrize("rate", ["0.1", ["0.1"] * 3, True, [True] * 3, [None] * 3, [[0.1]] * 3])
 def test_a_rate_is_a_number(rate: Any) -> None:
     with pytest.raises(ParameterError, match=r"rate is .*from 0 to 1"):

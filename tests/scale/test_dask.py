@@ -7,8 +7,9 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -73,6 +74,18 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing(
     client.wait_for_workers(2, timeout=60)
     assert killed[0] not in client.run(os.getpid).values()
     assert total.to_bytes() == collection.aggregate(reports).to_bytes()
+
+
+def test_a_worker_that_dies_while_what_all_need_is_copied_changes_nothing(
+    grr, client, monkeypatch
+) -> None:
+    collection, folder, whole = grr
+
+    def interrupted(futures) -> None:
+        raise AssertionError  # as Dask's scheduler does then
+
+    monkeypatch.setattr(client, "replicate", interrupted)
+    assert sv.scale.aggregate(collection, folder, engine=client) == whole
 
 
 def test_tasks_with_large_results_are_given_out_as_others_end(
@@ -183,6 +196,43 @@ def test_workers_that_do_not_start_say_what_a_script_needs(monkeypatch) -> None:
     refused = pytest.raises(TransportError, match='below `if __name__ == "__main__":`')
     with refused, clusters.connected("dask"):
         pass
+
+
+SCRIPT = """\
+import os, time
+from sottovoce import scale
+
+if __name__ == "__main__":
+    try:
+        with scale.connected("dask") as client:
+            print(*client.run(os.getpid).values(), flush=True)
+            client.submit(time.sleep, 60).result()
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+def test_ctrl_c_ends_workers_without_their_traces(tmp_path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    with socket.socket() as taken:
+        with suppress(OSError):  # somebody else has it
+            taken.bind(("127.0.0.1", 8787))  # of Dask's dashboard
+            taken.listen()
+        process = subprocess.Popen(
+            [sys.executable, tmp_path / "script.py"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        pids = list(map(int, process.stdout.readline().split()))
+        assert pids
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        said, warned = process.communicate(timeout=120)
+    assert (said, warned, process.returncode) == ("interrupted\n", "", 0)
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
 
 
 def test_clusters_that_are_not_there(client, monkeypatch) -> None:

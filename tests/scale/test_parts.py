@@ -262,6 +262,19 @@ def test_all_files_that_cannot_be_read_are_named_at_once(broken) -> None:
         assert name in str(error.value)
 
 
+def test_files_that_cannot_be_read_are_listed_in_the_order_of_files(broken) -> None:
+    # Their parts come back in any order; here, in the opposite one.
+    collection, folder, _ = broken
+
+    def backwards(job, parts):
+        return [count_part(job, part) for part in reversed(parts)]
+
+    files = sorted(str(path) for path in folder.rglob("*.*") if path.suffix in (".svr", ".parquet"))
+    count = count_files(files, collection, skip_bad=True, engine=backwards)
+    assert len(count.skipped) == 4
+    assert list(count.skipped) == sorted(count.skipped)
+
+
 def test_skip_bad_leaves_whole_files_out_and_lists_them(broken) -> None:
     collection, folder, whole = broken
     with pytest.warns(SkippedWarning, match="4 files were skipped") as warned:

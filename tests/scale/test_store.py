@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -83,6 +84,8 @@ def test_objects_with_any_name(options, bucket, tmp_path) -> None:
             stream.write(collection.randomise([1] * (100 + k)).to_bytes())
     assert sv.scale.aggregate(collection, f"s3://reports/names{options}").reports == 615
     assert sv.scale.aggregate(collection, f"s3://reports/names/*{options}").reports == 615
+    for name in ("plus+ä.svr", "plus+%C3%A4.svr"):
+        assert sv.scale.aggregate(collection, f"s3://reports/names/{name}{options}").reports == 104
 
 
 def test_workers_read_from_a_bucket(bucket, options, small, client) -> None:
@@ -134,3 +137,31 @@ def test_commands_estimate_from_a_bucket(bucket, options, tmp_path, monkeypatch)
     assert [part["reports"] for part in json.loads(said.stdout)["parts"]] == [200, 202]
     said = CliRunner().invoke(main, ["compare", waves[0], waves[0], *usual])
     assert "have the same content" in said.stderr
+    said = CliRunner().invoke(main, ["compare", *waves, "--study", "study.toml"])
+    assert said.stdout.startswith("Work: commute, wave1 − wave0\n")
+
+
+def test_nothing_else_is_read_from_a_store_or_written_there(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    study = sv.Study("Work", (sv.GRR(sv.Attribute("commute", ["car", "bike"]), epsilon=1.0),))
+    study.save("study.toml")
+    Path("answers.csv").write_text("commute\ncar\nbike\n")
+    usual = ["--study", "study.toml", "--out"]
+    address = "s3://bucket/a.csv"
+    for command in (
+        ["randomise", address, *usual, "reports.svr"],
+        ["randomise", "answers.csv", *usual, address],
+        ["randomise", "answers.csv", "--study", address, "--out", "reports.svr"],
+    ):
+        said = CliRunner().invoke(main, command)
+        assert said.exit_code == 1
+        assert f"'{address}' is an address of an object store" in said.stderr
+        hidden = [word.replace("//", "//name:hidden@") for word in command]
+        said = CliRunner().invoke(main, hidden)
+        assert "must not contain a password" in said.stderr
+        assert "hidden" not in said.stderr
+    with pytest.raises(FileError, match="name a file here"):
+        study.mechanism().aggregate(study.mechanism().randomise(["car"])).save(address)
+    Path("s3:/bucket").mkdir(parents=True)  # a folder of this name is as good as any
+    assert CliRunner().invoke(main, ["randomise", "answers.csv", *usual, "s3:/bucket/a.svr"])
+    assert Path("s3:/bucket/a.svr").exists()

@@ -44,10 +44,13 @@ def test_dpds_states_its_assumption() -> None:
     )
 
 
-def test_a_rate_is_planned_from_targets() -> None:
-    protocol = S.DPDS(ITEMS, epsilon=0.5, delta=1e-5, count=100, collusion=0)
-    assert round(protocol.rate, 3) == 0.479
-    assert protocol.guarantee.promises[0].epsilon <= 0.5 + 1e-6
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 3.0])
+@pytest.mark.parametrize("kind", [S.DPCS, S.DPDS])
+def test_a_rate_is_planned_from_targets(kind, epsilon: float) -> None:
+    protocol = kind(ITEMS, epsilon=epsilon, delta=1e-5, count=100, collusion=0)
+    # Not a little more, which would be shown as 1.00001.
+    assert 0.9999 * epsilon <= protocol.guarantee.promises[0].epsilon <= epsilon
+    assert epsilon != 0.5 or round(protocol.rate, 3) == 0.479
 
 
 def test_without_a_count_nothing_is_promised_and_without_epsilon_it_is_refused() -> None:

@@ -93,7 +93,9 @@ def test_the_next_command_can_be_run_as_it_stands(study: str) -> None:
 def test_the_store_stays_the_one_that_was_named(study: str) -> None:
     said("invite", study, "--people", 1, "--out", "codes.csv", "--store", "my store")
     words = said("collection", "close", study, "--store", "my store")
-    assert "export study.toml --out reports.svr --store 'my store'" in words
+    assert (
+        "export study.toml --question 'How do you travel?' --out reports.svr --store 'my store'"
+    ) in words
     said("collection", "backup", study, "--store", "my store", "--out", "a.backup")
     assert "add --force" in said(
         "collection", "backup", study, "--store", "my store", "--out", "a.backup", code=1

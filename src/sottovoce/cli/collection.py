@@ -114,10 +114,11 @@ def close(place: Place, output: Output) -> None:
             already = keep.fact("closed") is not None
             keep.put_fact("closed", b"1")
         keep.tidy()
+    which = ["--question", study.names[0]] if len(study.names) > 1 else []
     output.show(
         {"study": study.title, "closed": True, "already": already},
         f"{study.title} {'was closed before' if already else 'is closed'}",
-        then=place.command("collection export", "--out", "reports.svr"),
+        then=place.command("collection export", *which, "--out", "reports.svr"),
     )
 
 

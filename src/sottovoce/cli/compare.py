@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import click
 
 from ..collect.counting import count_files
 from ..errors import ParameterError
-from ..files import files_of, opened
+from ..files import files_of, is_address, opened
 from .support.command import Output, console, heading, plural, print_json, progress
 from .support.estimates import estimate_json, noise_words, noted, show_estimate
 from .support.guarantees import show_guarantee
@@ -75,7 +76,7 @@ def compare(
         raise ParameterError(f"--study is given {len(studies)} times; give it once or twice")
     sides = [files_of(first), files_of(second)]
     output.check(*studies, *(Path(file) for files in sides for file in files))
-    both = _names(names, Path(first), Path(second))
+    both = _names(names, first, second)
     loaded = [Study.load(path) for path in studies]
     collections = [each.collection(question) for each in (loaded * 2)[:2]]
     if not allow_equal:
@@ -144,9 +145,11 @@ def compare(
     show_guarantee(screen, change.guarantee, full=output.full, after=after)
 
 
-def _names(names: str | None, first: Path, second: Path) -> list[str]:
+def _names(names: str | None, *sides: str) -> list[str]:
     if names is None:
-        both = [first.stem, second.stem]
+        # The options of an address are no part of its name.
+        paths = [unquote(side.partition("?")[0]) if is_address(side) else side for side in sides]
+        both = [Path(path).stem for path in paths]
         return both if both[0] != both[1] else ["first", "second"]
     both = [name.strip() for name in names.split(",")]
     if len(both) != 2 or not all(both) or both[0] == both[1]:

@@ -86,10 +86,11 @@ class Choice:
         if self.what == "level":
             return as_column(column).positions(list(self.allowed))[0]
         numbers = as_column(column).numbers()
-        rates = np.array(self.allowed)
-        order = np.argsort(rates)
+        exact = np.array(self.allowed)
+        rates = np.concatenate((exact, exact.astype(np.float32)))  # as a column of 32 bits has them
+        order = np.argsort(rates, kind="stable")  # where both are equal, the exact one
         near = order[np.minimum(np.searchsorted(rates[order], numbers), rates.size - 1)]
-        return np.where(rates[near] == numbers, near, -1)
+        return np.where(rates[near] == numbers, near % exact.size, -1)
 
     def argument(self, codes: NDArray[Any]) -> Any:
         """What `randomise` is given."""

@@ -151,6 +151,7 @@ def count_files(
             merging.add(result)
             done(merging.size)
     total = merging.finish()
+    bad = {name: bad[name] for name in names if name in bad}  # parts come back in any order
     if bad and (not skip_bad or total is None):
         refuse_bad(bad, len(names))
     if total is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import AnswerError, FileError
 from ..files import check_output
+from ..object_store import refuse_address
 from .fingerprint import Content, Fingerprint
 from .ledger import Entry, Ledger, Subject, form_of_kept, place, sha256
 from .notes import notes_of, other_choices, refused, total_of
@@ -73,8 +74,8 @@ def _stamp(path: Path) -> tuple[int, ...]:
     try:
         about = path.stat()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise FileError(f"cannot read {str(path)!r}: {reason}") from error
+        refuse_address(path)
+        raise FileError.of("cannot read", path, error) from error
     if not stat.S_ISREG(about.st_mode):
         raise FileError(f"{str(path)!r} is not a plain file; answers are a CSV or Parquet file")
     return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns

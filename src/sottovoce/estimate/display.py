@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .estimate import Estimate
 
 _MOST_HTML_ROWS = 50
+_ROUNDING = 1e-12  # of fractions that sum to one
 #: The columns of a tidy table that hold numbers; all before them say what a value is.
 NUMBERS = ("estimate", "std_error", "low", "high", "p_value")
 _CSV_ROWS = 1 << 16  # written at a time
@@ -37,7 +38,7 @@ class Format:
     def of(cls, estimate: Estimate) -> Format:
         """The format of an estimate, by its largest standard error (or half an interval)."""
         error = float(np.nanmax(estimate.std_error, initial=0.0))
-        if not error > 0:
+        if not error > (_ROUNDING if estimate.unit else 0):
             low, high = estimate.interval()
             error = float(np.nanmax(high - low, initial=0.0)) / 4
         error *= 100 if estimate.unit else 1

@@ -67,6 +67,9 @@ def _numbers(rate: Any) -> Floats:
         raise ParameterError(
             f"rate is {rate!r:.80}; it must be a number from 0 to 1, or a column of them"
         )
+    if array.dtype.kind == "f" and array.dtype.itemsize < 8:  # 0.3 of 32 bits is meant as 0.3
+        few, which = np.unique(array, return_inverse=True)
+        array = few.astype(str)[which].reshape(array.shape)
     return array.astype(float)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
@@ -114,24 +115,9 @@ def _dask(address: str | None) -> Iterator[Any]:
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise MissingExtraError.of("distributed", "dask", "counting on Dask") from error
-    from ..parallel import cores
-
     # An error is raised, and need not be logged with its trace as well.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
-    own: Any = nullcontext(address)
-    if address is None:
-        try:
-            own = LocalCluster(
-                n_workers=cores(),
-                threads_per_worker=1,
-                dashboard_address=None,
-                silence_logs=logging.ERROR,
-            )
-        except RuntimeError as error:
-            raise TransportError(
-                f"Dask's workers do not start ({error}); each imports the script that starts them, "
-                'so this must be below `if __name__ == "__main__":`'
-            ) from error
+    own: Any = nullcontext(address) if address is not None else _workers_here(LocalCluster)
     with own as cluster:
         try:
             client = Client(cluster, timeout=PATIENCE)
@@ -140,6 +126,53 @@ def _dask(address: str | None) -> Iterator[Any]:
             raise TransportError(_without_secrets(problem, address or "")) from error
         with client:
             yield client
+
+
+@contextmanager
+def _workers_here(kind: Any) -> Iterator[Any]:
+    """A cluster of worker processes of this machine.
+
+    A terminal sends Ctrl-C to all of them, and each would print a traceback. Threads and processes
+    that begin while the signal is blocked never see it; here it waits until there is something
+    that can be closed.
+    """
+    from multiprocessing import resource_tracker
+
+    from ..parallel import cores
+
+    resource_tracker.ensure_running()  # else the first process would start it, which unblocks
+    with _interrupts_wait() as let_them:
+        try:
+            cluster = kind(
+                n_workers=cores(),
+                threads_per_worker=1,
+                dashboard_address=None,
+                # Its server listens all the same, on a port that others may use.
+                scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+                silence_logs=logging.ERROR,
+            )
+        except RuntimeError as error:
+            raise TransportError(
+                f"Dask's workers do not start ({error}); each imports the script that starts them, "
+                'so this must be below `if __name__ == "__main__":`'
+            ) from error
+        with cluster:
+            let_them()
+            yield cluster
+
+
+@contextmanager
+def _interrupts_wait() -> Iterator[Callable[[], object]]:
+    """Block Ctrl-C in this thread until the end, or until what is yielded is called."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield lambda: None
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    restore = partial(signal.pthread_sigmask, signal.SIG_SETMASK, before)
+    try:
+        yield restore
+    finally:
+        restore()
 
 
 @contextmanager

@@ -86,7 +86,8 @@ def _on_every_worker(client: Any, thing: Any) -> Any:
         ) from error
     _check_versions(client)
     shared = client.submit(_same, thing, pure=False)
-    client.replicate([shared])
+    with suppress(Exception):  # a worker that dies meanwhile; the others fetch it when they need it
+        client.replicate([shared])
     return shared
 
 

@@ -78,9 +78,10 @@ def aggregate(
         progress=progress,
     )
     if count.skipped:
+        n = len(count.skipped)
+        files = f"{n:,} files were skipped because they" if n > 1 else "1 file was skipped; it"
         warnings.warn(
-            f"{len(count.skipped):,} files were skipped because they cannot be read: "
-            + "; ".join(count.skipped.values()),
+            f"{files} cannot be read: " + "; ".join(count.skipped.values()),
             SkippedWarning,
             stacklevel=2,
         )

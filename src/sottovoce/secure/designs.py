@@ -43,7 +43,6 @@ _IN_CLEAR = 10
 _MOST_HOLDERS = 500
 _MOST_ODDS = 12.0
 _CLOSE = 2e-3
-_RESERVE = 1e-5  # of delta: a promise states an epsilon that is rounded up
 _ROUND_OFF = 1e-9
 
 Costs = dict[str, RoleCost]
@@ -152,10 +151,8 @@ def role_costs(protocol: Protocol, people: int) -> Costs:
 
 def _sampled(asked: Requirement, epsilon: float, delta: float, neighbours: Neighbours) -> DPDS:
     """DPDS at the largest rate whose stated promise is not above epsilon."""
-    count, known, within = asked.count or 1, asked.collusion, delta * (1 - _RESERVE)
-    rate = largest_rate(epsilon, within, count, neighbours=neighbours, insiders=known)
-    rules: dict[str, Any] = {"count": count, "collusion": known, "neighbours": neighbours}
-    return DPDS(asked.d, rate=rate, delta=delta, **rules)
+    rules: dict[str, Any] = {"collusion": asked.collusion, "neighbours": neighbours}
+    return DPDS(asked.d, epsilon=epsilon, delta=delta, count=asked.count or 1, **rules)
 
 
 def _two_stage(asked: Requirement, epsilon: float, delta: float, neighbours: Neighbours) -> TSS:

@@ -35,6 +35,8 @@ NO_COUNT = (
     "BinomialNoise, DPDG or Dummies, which need none"
 )
 
+_RESERVE = 1e-5  # of delta: a promise states an epsilon that is rounded up
+
 
 @dataclass(frozen=True, eq=False, init=False)
 class Sampling(Protocol):
@@ -79,8 +81,9 @@ class Sampling(Protocol):
                     "a rate is planned from count, a public lower bound on the holders of every "
                     "answer; give it, or use BinomialNoise, which needs none"
                 )
+            within = self.delta * (1 - _RESERVE)
             rate = largest_rate(
-                epsilon, self.delta, count, neighbours=self.neighbours, insiders=self.collusion
+                epsilon, within, count, neighbours=self.neighbours, insiders=self.collusion
             )
         self._set(rate=checked_rate(rate), count=count)
         if self.users is not None and (impossible := self._impossible(self.users)):

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 MOST_WIDTH = 110  # wider lines are hard to read
+USUAL_WIDTH = 80
+LEAST_WIDTH = 20  # below it, columns of tables vanish
 NARROW = 60  # below it, tables do without rules and wide gaps
 
 
@@ -211,7 +213,8 @@ def console() -> Console:
     from rich.console import Console
 
     screen = Console(markup=False, emoji=False, highlight=False)
-    screen.width = min(screen.width, MOST_WIDTH)
+    # COLUMNS=0 means that nobody knows; at a few columns nothing at all would be printed.
+    screen.width = min(max(screen.width or USUAL_WIDTH, LEAST_WIDTH), MOST_WIDTH)
     return screen
 
 
