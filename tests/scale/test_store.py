@@ -122,6 +122,7 @@ def test_what_is_not_there(bucket, options) -> None:
 
 def test_commands_estimate_from_a_bucket(bucket, options, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOTTOVOCE_RECEIPTS", str(tmp_path / "receipts"))
     study = sv.Study("Work", (sv.GRR(sv.Attribute("commute", ["car", "bike"]), epsilon=1.0),))
     study.save("study.toml")
     store, _ = fs.FileSystem.from_uri(f"s3://reports/x{options}")
@@ -143,6 +144,7 @@ def test_commands_estimate_from_a_bucket(bucket, options, tmp_path, monkeypatch)
 
 def test_nothing_else_is_read_from_a_store_or_written_there(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOTTOVOCE_RECEIPTS", str(tmp_path / "receipts"))
     study = sv.Study("Work", (sv.GRR(sv.Attribute("commute", ["car", "bike"]), epsilon=1.0),))
     study.save("study.toml")
     Path("answers.csv").write_text("commute\ncar\nbike\n")
@@ -163,5 +165,6 @@ def test_nothing_else_is_read_from_a_store_or_written_there(tmp_path, monkeypatc
     with pytest.raises(FileError, match="name a file here"):
         study.mechanism().aggregate(study.mechanism().randomise(["car"])).save(address)
     Path("s3:/bucket").mkdir(parents=True)  # a folder of this name is as good as any
-    assert CliRunner().invoke(main, ["randomise", "answers.csv", *usual, "s3:/bucket/a.svr"])
+    said = CliRunner().invoke(main, ["randomise", "answers.csv", *usual, "s3:/bucket/a.svr"])
+    assert said.exit_code == 0, said.stderr
     assert Path("s3:/bucket/a.svr").exists()
