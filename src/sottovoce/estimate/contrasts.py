@@ -236,9 +236,10 @@ def _length(sides: Floats, r: Floats | None) -> float:
 def _reach(estimate: Estimate, confidence: float) -> tuple[Floats, Floats]:
     """How far the interval reaches below and above the values.
 
-    That of a number ends at the bounds of the question, but its noise does not.
+    That of a number ends at the bounds of the question, but its noise does not; nor is that of a
+    biased fraction cut off at 0 and 1: two values at these ends would seem to have no error.
     """
-    low, high = estimate.interval(confidence)
+    low, high = estimate._unbiased._own_interval(confidence)
     least = 0.0 if estimate.fractions else normal_quantile(confidence) * estimate.std_error
     return np.fmax(estimate.values - low, least), np.fmax(high - estimate.values, least)
 
