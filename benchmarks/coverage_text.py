@@ -21,6 +21,9 @@ evaluated *at that fraction* and a continuity correction, because counts are int
 ({{py:mod}}`sottovoce.estimate.intervals`). A biased estimate (projected, maximum likelihood, shrunk
 levels) is shown with the interval of the unbiased estimate behind it.
 
+At confidences above 95 %, as simultaneous intervals need them for each value, the skewness of rare
+noise is allowed for as well: one end misses more often than the other, and they no longer even out.
+
 Sums and other combinations of values are tested in the same way, at the largest noise that answers
 with this combination can have. With more than 20 reports, or more than 200 under Hadamard response,
 projective geometry response and LIP, combinations with different weights are put together from the

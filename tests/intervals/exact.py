@@ -15,9 +15,9 @@ LEAST = 0.93
 Intervals = Callable[[Estimate], tuple[np.ndarray, np.ndarray]]
 
 
-def shown(estimate: Estimate) -> tuple[np.ndarray, np.ndarray]:
+def shown(estimate: Estimate, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
     """The interval as people see it."""
-    return estimate.interval()
+    return estimate.interval(confidence)
 
 
 def normal(estimate: Estimate) -> tuple[np.ndarray, np.ndarray]:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
+from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
 
 from sottovoce import GRR, LIP, OUE, SUE, HadamardResponse, Levels, Sampled, SubsetSelection
 from sottovoce.contract.aggregate import Aggregate
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.intervals import ScoreInterval, normal_quantile, steps_beyond
 from sottovoce.mechanisms.linear import LinearMechanism
 from sottovoce.testing import seeded
 
-from .exact import LEAST, least_coverage, normal
+from .exact import LEAST, least_coverage, normal, shown
 
 PEOPLE = (1, 2, 3, 5, 10, 20, 100)
 EPSILONS = (0.1, 1.0, 3.0, 6.0, 20.0)
@@ -25,6 +30,44 @@ def test_pure_mechanisms_cover_every_number_of_holders(kind: type, d: int) -> No
         mechanism = kind(d, epsilon=epsilon)
         for n in PEOPLE:
             assert least_coverage(mechanism, n) >= LEAST, (epsilon, n)
+
+
+#: 99 %, 99.9 %, and what each of a hundred and of a thousand values needs for all to hold at once.
+HIGH = (0.99, 0.999, 1 - 0.05 / 100, 1 - 0.05 / 1000)
+
+
+@pytest.mark.parametrize("confidence", HIGH)
+@pytest.mark.parametrize("kind", [GRR, OUE, SUE, SubsetSelection], ids=lambda kind: kind.id)
+@pytest.mark.parametrize("d", [2, 10, 1000])
+def test_high_confidence_holds_where_noise_is_rare(kind: type, d: int, confidence: float) -> None:
+    """Noise that a few reports have is skewed: its far tail is longer than the normal one."""
+    for epsilon, n in product((1.0, 4.0, 8.0, 10.0), (3, 30, 300)):
+        mechanism = kind(d, epsilon=epsilon)
+        wrong = 1 - least_coverage(mechanism, n, partial(shown, confidence=confidence))
+        assert wrong <= 1.02 * (1 - confidence), (epsilon, n)
+
+
+def test_planted_fault_a_step_for_95_percent_is_too_short_for_more() -> None:
+    def short(estimate: Estimate) -> tuple[np.ndarray, np.ndarray]:
+        own = estimate.own_interval
+        assert isinstance(own, ScoreInterval)
+        return replace(own, step=own.step / steps_beyond(normal_quantile(0.999)))(0.999)
+
+    assert 1 - least_coverage(SUE(10, epsilon=10.0), 3, short) > 10 * 0.001
+
+
+@pytest.mark.parametrize("d", [100, 1000])
+def test_simultaneous_intervals_hold_where_noise_is_rare(d: int) -> None:
+    """Everyone has one value, and a few reports are noise: they fell outside in 9 of 10 runs."""
+    mechanism, n, runs = GRR(d, epsilon=8.0), 1000, 40
+    counts = np.random.default_rng(d).multinomial(
+        n, [float(mechanism.p)] + [float(mechanism.q)] * (d - 1), size=runs
+    )
+    each = mechanism.score_interval(mechanism.debias(counts, n), counts, n)
+    low, high = each(1 - 0.05 / d)
+    truth = np.eye(d)[0]
+    held = ((low <= truth + 1e-12) & (truth <= high + 1e-12)).all(axis=1)
+    assert held.sum() >= 29  # of 40 at .95: fewer once in 1e6
 
 
 def test_planted_fault_the_normal_interval_does_not_cover() -> None:

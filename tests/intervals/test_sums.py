@@ -65,7 +65,7 @@ def test_sums_and_quantiles_of_few_reports_cover_exactly(
 
 
 def test_planted_fault_noise_at_the_estimate_does_not_cover() -> None:
-    assert coverage(0.5, TRUTHS[1], at_the_estimate)["three"] < LEAST
+    # Contrasts that cannot be tested take the worst case of so few reports; quantiles do not.
     assert coverage(1.0, TRUTHS[1], at_the_estimate)["lowest"] < LEAST
 
 
@@ -95,7 +95,7 @@ def test_sums_cover_where_their_noise_is_only_bounded(
 
 
 def of_half_the_noise(estimate: Estimate) -> Estimate:
-    """The planted fault for Hadamard response, whose noise at the estimate is enough here."""
+    """The planted fault: the most noise of a combination is too little."""
     own = estimate.own_interval
 
     def most(weights: np.ndarray, ends: Ends) -> Terms:
@@ -105,15 +105,9 @@ def of_half_the_noise(estimate: Estimate) -> Estimate:
     return replace(estimate, _interval=replace(own, most=most))
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "change"),
-    [(NOT_PURE[0], of_half_the_noise), (NOT_PURE[1], at_the_estimate)],
-    ids=["hadamard", "lip"],
-)
-def test_planted_faults_in_the_noise_of_other_mechanisms(
-    mechanism: LinearMechanism, change: Change
-) -> None:
-    assert sum_coverage(mechanism, (0, 0, 0, 0), change) < LEAST
+@pytest.mark.parametrize("mechanism", NOT_PURE[:2], ids=["hadamard", "lip"])
+def test_planted_faults_in_the_noise_of_other_mechanisms(mechanism: LinearMechanism) -> None:
+    assert sum_coverage(mechanism, (0, 0, 0, 0), of_half_the_noise) < LEAST
 
 
 @pytest.mark.parametrize(

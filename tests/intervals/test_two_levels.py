@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import product
 
 import numpy as np
 import pytest
 
-from sottovoce import GRR, OUE
+from sottovoce import GRR, OUE, Levels
 from sottovoce.estimate.intervals import NoiseLines, ScoreInterval, fit_noise_line
 from sottovoce.mechanisms.categorical import PureMechanism
+from sottovoce.testing import seeded
 
 from .exact import LEAST, count_law, holders
 
@@ -72,3 +74,27 @@ def test_a_line_is_seen_in_variances_that_were_computed_from_the_estimates() -> 
 )
 def test_no_line_is_seen_where_there_is_none(values: list[float], variance: list[float]) -> None:
     assert fit_noise_line(np.array(values), np.array(variance)) is None
+
+
+@pytest.mark.parametrize("n", [20, 100])
+@pytest.mark.parametrize("method", ["pooled", "yang-variance", "unweighted"])
+def test_weighted_estimates_of_few_people_hold_where_levels_are_alike(method: str, n: int) -> None:
+    """One value everyone has, so that two values are at 0 and 1; and rare ones."""
+    menu, runs = Levels.of(GRR, 4, {"a": 2.0, "b": 8.0}), 300
+    rng = np.random.default_rng(n)
+    sizes = [n - n // 2, n // 4, n // 5, n // 20]
+    for people in (np.zeros(n, int), np.repeat(np.arange(4), sizes)):
+        truth = np.bincount(people, minlength=4) / n
+        held = np.zeros(5)
+        with seeded(n) as source, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for _ in range(runs):
+                answers = rng.permutation(people)
+                reports = menu.randomise(answers, level=["a", "b"] * (n // 2), source=source)
+                estimate = menu.estimate(menu.aggregate(reports), method=method)
+                low, high = estimate.interval()
+                lead = estimate.contrast({estimate.labels[0]: 1, estimate.labels[1]: -1}).interval()
+                difference = truth[0] - truth[1]
+                held[:4] += (low <= truth + 1e-12) & (truth <= high + 1e-12)
+                held[4] += lead.low[0] <= difference + 1e-12 and difference <= lead.high[0] + 1e-12
+        assert (held / runs).min() >= 0.88  # of 300 at .95: once in 1e6

@@ -29,7 +29,7 @@ def test_the_page_has_the_command_s_header():
 
 def test_the_page_says_nothing_fell_short_or_names_it():
     text = PAGE.read_text()
-    assert ("Every wanted figure is met." in text) != ("Slower than wanted: " in text)
+    assert ("Every target is met." in text) != ("Slower than the target: " in text)
 
 
 @pytest.mark.filterwarnings("ignore:non-integer arguments to randrange:DeprecationWarning")

@@ -55,6 +55,18 @@ def test_one_hidden_record_says_nothing(size: int) -> None:
             records.marginal(aggregate, ["a"])
 
 
+@pytest.mark.parametrize("n", [3, 5])
+def test_differences_of_few_drawn_records_cover(n: int) -> None:
+    """Estimates far outside 0 to 1 are no guide to the correlation that drawing people adds."""
+    law = np.array([0.9, 0.1] + [0.0] * 18)
+    held = []
+    for records, aggregate, _ in aggregates(20, 6.0, True, n, 300, law):
+        drawn = records.marginal(aggregate, ["a"]).for_population()
+        low, high = drawn.contrast({drawn.labels[0]: 1, drawn.labels[-1]: -1}).interval()
+        held.append(low[0] <= 0.9 <= high[0])
+    assert np.mean(held) >= 0.88  # of 300 at .95: once in 1e6
+
+
 CASES = {
     "two values": (2, 6.0, True, [0.9, 0.1]),
     "a rare value": (6, 6.0, True, [0.5, 0.3, 0.1, 0.05, 0.03, 0.02]),

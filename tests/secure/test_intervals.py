@@ -206,6 +206,25 @@ def test_means_medians_and_contrasts_of_thinned_counts(
     assert (covered >= LEAST).all(), covered
 
 
+@pytest.mark.parametrize("kept", [0.01, 0.3, 0.99])
+@pytest.mark.parametrize("confidence", [0.99, 0.999, 1 - 0.05 / 1000])
+def test_sums_over_groups_hold_at_high_confidence(kept: float, confidence: float) -> None:
+    """A few holders who were counted, or a few who were not, are skewed."""
+    groups, people = 2, 2000
+    for holders in (1, 5, 25, 60, 2000):
+        counts = np.arange(holders + 1)
+        parts = (
+            CountInterval(counts, people, kept=kept),
+            CountInterval(0 * counts, people, kept=kept),
+        )
+        values = counts / kept / (groups * people)
+        low, high = GroupedCountInterval(values, parts)(confidence)
+        truth = holders / (groups * people)
+        outside = (low > truth + 1e-12) | (truth > high + 1e-12)
+        wrong = binom.pmf(counts, holders, kept)[outside].sum()
+        assert wrong <= 1.1 * (1 - confidence), holders
+
+
 @pytest.mark.parametrize("fraction", [0.6, 0.95, 1.0])
 @pytest.mark.parametrize(("people", "kept"), [(10, 0.3), (20, 0.9), (60, 1.0)])
 def test_thinned_counts_of_a_sample(people: int, kept: float, fraction: float) -> None:

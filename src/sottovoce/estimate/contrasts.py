@@ -13,7 +13,8 @@ intervals at the same confidence, and r their correlations,
 correlations Zou 2008, section 3; with Wilson's interval it is Newcombe's of 1998). Where the
 correlations are not known, the worst case is used: the root becomes Σ |s_v|. Values with the same
 weight are one part, their sum, where that has an interval of its own (`intervals`). Correlations
-at the estimate are of no use with few reports: a contrast is then tested as a whole, as sums are.
+at the estimate are of no use with few reports: a contrast is then tested as a whole, as sums are,
+or has the worst case where it cannot be.
 
 A test inverts the interval: the p-value is one minus the confidence of the widest interval that
 leaves out zero.
@@ -35,7 +36,7 @@ from ..domain.values import Label
 from ..errors import EstimateError, GuaranteeError, ParameterError
 from ..promise import Guarantee
 from .estimate import Estimate, join_claims
-from .intervals import Floats, Interval, ScoreInterval, normal_quantile
+from .intervals import FEW, Floats, Interval, ScoreInterval, normal_quantile
 from .simultaneous import chance_of_largest, correlation_of
 
 #: Groups of promises that do not add up, so that they stand side by side.
@@ -200,7 +201,9 @@ def _own_interval(
     sums = own.sums(chosen) if own is not None else None
     if sums is None:
         below, above = (side[places] for side in _reach(estimate, confidence))
-        factors, r = factors @ groups, estimate._correlation_of(places)
+        # Where a contrast cannot be tested, correlations of so few reports count as not known.
+        few = estimate._sent <= FEW
+        factors, r = factors @ groups, None if few else estimate._correlation_of(places)
     else:
         ends, r = sums(confidence), _correlation_of_sums(estimate, places, groups)
         below, above = sums.values - ends.low, ends.high - sums.values
@@ -233,9 +236,10 @@ def _length(sides: Floats, r: Floats | None) -> float:
 def _reach(estimate: Estimate, confidence: float) -> tuple[Floats, Floats]:
     """How far the interval reaches below and above the values.
 
-    That of a number ends at the bounds of the question, but its noise does not.
+    That of a number ends at the bounds of the question, but its noise does not; nor is that of a
+    biased fraction cut off at 0 and 1: two values at these ends would seem to have no error.
     """
-    low, high = estimate.interval(confidence)
+    low, high = estimate._unbiased._own_interval(confidence)
     least = 0.0 if estimate.fractions else normal_quantile(confidence) * estimate.std_error
     return np.fmax(estimate.values - low, least), np.fmax(high - estimate.values, least)
 

@@ -7,7 +7,8 @@ Thinned     L = min{Π ≥ s: P(Bin(Π, p) ≥ s) > a},  U = max{Π: P(Bin(Π, p
 Dummies     r dummy holders among them: the same for Π + r, less r
 Noise       s − X with integer noise X: from s less its upper quantile to s less its lower one
 Suppressed  a count below k: from 0 to U(k − 1)
-Groups      Σ s_g/p_g ± z √Σ (s_g + 3)(1 − p_g)/p_g² (+ variance of the noise), rounded outward
+Groups      Σ s_g/p_g ± z √Σ (s_g + 3)(1 − p_g)/p_g² (+ variance of the noise), rounded outward;
+            beyond 95 % with 3 z²/1.96² in place of 3, and (z² − 1.96²)/(6 p) more for skewed counts
 
 Combinations of values, and errors for a population, have the score interval (`intervals`) with
 
@@ -25,7 +26,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .intervals import Floats, Interval, NoiseLines, ScoreInterval, normal_quantile
+from .intervals import (
+    EVEN_TAILS,
+    Floats,
+    Interval,
+    NoiseLines,
+    ScoreInterval,
+    normal_quantile,
+    steps_beyond,
+)
 
 _PADDING = 3  # added to a count where its variance is estimated, so that 0 is not treated as exact
 
@@ -86,12 +95,12 @@ class CountInterval:
             kept=self.kept,
         )
 
-    @property
-    def spread(self) -> Floats | None:
+    def spread(self, z: float) -> Floats | None:
         """Variance of the estimated number of holders, padded for sums; None where suppressed."""
         if self.threshold:
             return None
-        sampled = (np.maximum(self.counts, 0) + _PADDING) * (1 - self.kept) if self.kept < 1 else 0
+        padding = _PADDING * max(1.0, (z / normal_quantile(EVEN_TAILS)) ** 2)
+        sampled = (np.maximum(self.counts, 0) + padding) * (1 - self.kept) if self.kept < 1 else 0
         noise = self.coins / 4 + self.variance
         return np.asarray((sampled + noise) / self.kept**2) * np.ones(self.counts.size)
 
@@ -117,7 +126,8 @@ class GroupedCountInterval:
 
     def __call__(self, confidence: float) -> Interval:
         people = sum(part.people for part in self.parts)
-        spreads = [part.spread for part in self.parts]
+        z = normal_quantile(confidence)
+        spreads = [part.spread(z) for part in self.parts]
         known = [spread for spread in spreads if spread is not None]
         if len(known) < len(spreads):
             # Suppressed groups have no variance: every part holds with the rest of the risk.
@@ -127,7 +137,9 @@ class GroupedCountInterval:
             high = sum(end.high * weight for end, weight in ends)
             return Interval(np.asarray(low), np.asarray(high))
         middle = self.values * people
-        half = normal_quantile(confidence) * np.sqrt(np.asarray(sum(known)))
+        fewest = min(part.kept for part in self.parts)
+        skew = (steps_beyond(z) - 1) / (2 * fewest) if fewest < 1 else 0.0
+        half = z * np.sqrt(np.asarray(sum(known))) + skew
         return Interval(np.floor(middle - half) / people, np.ceil(middle + half) / people)
 
 

@@ -103,7 +103,7 @@ class Groups:
         self, values: Floats, weights: Floats
     ) -> ScoreInterval | MeanInterval | GroupedCountInterval | None:
         """The interval of Σ ω_j ψ̂_j; that of counts is for weights by people."""
-        known = self.intervals.make() if isinstance(self.intervals, Later) else self.intervals
+        known = self._known
         if known is None:
             return None
         if isinstance(known, NoiseLines):
@@ -111,6 +111,26 @@ class Groups:
         means = tuple(one for one in known if isinstance(one, MeanInterval))
         counts = tuple(one for one in known if isinstance(one, CountInterval))
         return join_means(means, weights) if means else GroupedCountInterval(values, counts)
+
+    def alike_interval(self, weights: Floats) -> ScoreInterval | None:
+        """That of fractions for other weights, if all groups are alike; None where not known.
+
+        A wrong mix of people adds to the noise at a fraction what drawing people would add.
+        """
+        known = self._known
+        if isinstance(known, tuple):
+            lines = [one.lines if isinstance(one, CountInterval) else None for one in known]
+            seen = [line for line in lines if line is not None]
+            known = NoiseLines.of(seen) if len(seen) == len(lines) else None
+        if known is None:
+            return None
+        own = known.combine(self.values, weights)
+        return replace(own, draw=own.draw + self.mix(weights))
+
+    @cached_property
+    def _known(self) -> Known | None:
+        own = self.intervals.make() if isinstance(self.intervals, Later) else self.intervals
+        return own if own is None or isinstance(own, NoiseLines) else tuple(own)
 
     @cached_property
     def noise(self) -> Floats:
@@ -185,6 +205,8 @@ def _weighted(
         )
     if weights is groups.sizes:
         interval = Later(partial(groups.interval, values, weights))
+    elif about["fractions"]:
+        interval = Later(partial(groups.alike_interval, weights))
     return Estimate(
         values=values,
         spread=spread,

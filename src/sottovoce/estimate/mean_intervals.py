@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from .intervals import Floats, Interval, ScoreInterval, normal_quantile
+from .intervals import Floats, Interval, ScoreInterval, normal_quantile, steps_beyond
 
 _MEANS = 201  # means of those with a score that are tested one by one, where reports are few
 _FEW = 8  # means whose exact noise, some 10 ms each, is worth computing for their sum
@@ -85,11 +85,12 @@ class MeanInterval:
     def _reach(self, rising: float, most: float, z: float, noise: float) -> float:
         """The largest d; what was missed does not lead beyond the ends."""
         square, lead = z * z, 1 + z * z * self.draw
-        half = self.step + square * rising / 2
+        step = steps_beyond(z) * self.step
+        half = step + square * rising / 2
         spread = max(noise**2 + square * self.variance, 0.0)  # by rounding it may be below
-        inside = max(half**2 + lead * (spread - self.step**2), 0.0)
+        inside = max(half**2 + lead * (spread - step**2), 0.0)
         risen = (half + sqrt(inside)) / lead
-        return max(sqrt(spread) + self.step, min(risen, most))
+        return max(sqrt(spread) + step, min(risen, most))
 
     def _noise(self, confidence: float) -> tuple[float, float]:
         if not self.noise:

@@ -36,7 +36,7 @@ import numpy as np
 
 from ..checks import printable
 from ..errors import EstimateError, ParameterError
-from .intervals import Floats, Interval, normal_quantile
+from .intervals import Floats, Interval, normal_quantile, steps_beyond
 from .mean_intervals import MeanInterval, rise, tested_mean
 
 if TYPE_CHECKING:
@@ -188,7 +188,8 @@ class Ratio:
     plain: MeanInterval
 
     def __call__(self, confidence: float) -> Interval:
-        square = normal_quantile(confidence) ** 2
+        z = normal_quantile(confidence)
+        square = z**2
         a, b, cov = self.pull, self.counted, self.covariance
         lead = self.bottom**2 - square * float(b @ cov @ b)
         mixed = self.top * self.bottom - square * float(a @ cov @ b)
@@ -197,7 +198,7 @@ class Ratio:
         root = mixed**2 - lead * rest
         if lead <= 0 or root < 0:  # the number of people with scores may be zero
             return Interval(np.array([self.middle + least]), np.array([self.middle + most]))
-        half = sqrt(root) / lead + self.step / self.bottom
+        half = sqrt(root) / lead + steps_beyond(z) * self.step / self.bottom
         ends = mixed / lead - half, mixed / lead + half
         value = self.top / self.bottom
         plain = [float(end[0]) - self.middle for end in self.plain(confidence)]
@@ -237,7 +238,8 @@ def _plain_ends(estimate: Estimate, lower: Floats, fraction: float, confidence: 
     drawn, own = fraction * (1 - fraction), np.clip(cumulative, 0, 1)
     lack = _draw(estimate) * np.maximum(drawn - own * (1 - own), 0)
     errors = np.sqrt(spread + _unseen(estimate) + lack)
-    half = normal_quantile(confidence) * errors + _step(estimate)
+    z = normal_quantile(confidence)
+    half = z * errors + steps_beyond(z) * _step(estimate)
     return Interval(cumulative - half, cumulative + half)
 
 
