@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if name == "fast" and (not inside or where.startswith(SLOW)):
             name = "slow"
         item.add_marker(name)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_receipts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Commands that are not told where receipts go do not leave them in the user's own folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 @pytest.fixture
