@@ -63,6 +63,13 @@ def test_tables_of_seeded_reports_promise_nothing_on_a_cluster_either(worker) ->
             assert not table.guarantee.promises
 
 
+@pytest.mark.parametrize("tables", [None, "ab", 3])
+def test_what_is_no_list_of_tables_is_refused(tables) -> None:
+    records, counts = records_of(10)
+    with pytest.raises(ParameterError, match="give the attributes of each table"):
+        sv.scale.joint_tables(records, counts, tables)
+
+
 @pytest.mark.parametrize(("method", "options"), METHODS)
 def test_a_table_is_put_together_from_numbers_and_text(worker, method, options) -> None:
     records, counts = records_of(3000)

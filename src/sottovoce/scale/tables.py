@@ -11,13 +11,13 @@ from __future__ import annotations
 import io
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..collect.counting import Partial
-from ..errors import SottovoceError, TransportError
+from ..errors import ParameterError, SottovoceError, TransportError
 from .clusters import runner_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _ABOUT = ("n", "reports", "method", "biased", "error_from", "converged", "assumi
 def joint_tables(
     records: Records,
     aggregate: Aggregate,
-    tables: Sequence[Sequence[str]],
+    tables: Iterable[Sequence[str]],
     *,
     engine: Any = None,
     **options: Any,
@@ -45,7 +45,7 @@ def joint_tables(
         What the counts belong to.
     aggregate : Aggregate
         The counts.
-    tables : sequence of sequences of str
+    tables : iterable of sequences of str
         The attributes of each table.
     engine : distributed.Client or pyspark.sql.SparkSession, optional
         Where the tables are estimated; by default here, one after the other. Workers send numbers
@@ -63,6 +63,11 @@ def joint_tables(
     >>> [table.values.shape for table in pairs]
     [(4,), (4,)]
     """
+    if isinstance(tables, str) or not isinstance(tables, Iterable):
+        raise ParameterError(
+            f"tables is {tables!r:.80}; give the attributes of each table, such as "
+            '[("age", "smokes"), ("age", "sport")]'
+        )
     tables = list(tables)  # of an iterator, too, which would be used up by checking them
     for table in tables:
         records.check_joint(list(table), options.get("method", "model-average"))
