@@ -57,6 +57,9 @@ def test_every_method_gives_a_labelled_table(study, method: str) -> None:
     assert tv(table.table.T, TRUTH) < most
     assert (table.std_error > 0).any()
     assert np.isfinite(table.std_error).all()
+    information = table.mutual_information("a", "b")
+    for shown in (table, table.project(), table.conditional(["b"], ["a"]), information):
+        assert "intervals are approximate" in str(shown).replace("\n  ", " ")
     one = records.joint(aggregate, ["a"], method=method)
     assert one.labels == (0, 1, 2)
     assert tv(one.values, TRUTH.sum(axis=1)) < 0.25
@@ -77,7 +80,7 @@ def test_the_default_sees_dependence_and_says_what_it_averages(study) -> None:
     )
     product = records.joint(aggregate, ["a", "b"], method="product")
     assert product.mutual_information("a", "b").values[0] == pytest.approx(0, abs=1e-12)
-    assert product.assuming == "attributes are independent"
+    assert product.assuming.startswith("attributes are independent; 95 % intervals are approximate")
 
 
 def test_a_table_is_consistent_with_itself(study) -> None:

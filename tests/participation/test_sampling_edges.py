@@ -100,12 +100,20 @@ def test_several_rates_say_which_assumption_they_make() -> None:
     s = Sampled(GRR(3, epsilon=1.0), rate=[0.5, 0.25])
     counts = aggregated(s, [400, 400], [200, 100], [[60, 50, 90], [30, 30, 40]])
     assumed = {m: s.estimate(counts, method=m).assuming for m in s.methods if m != "adaptive"}
-    assert {m for m, text in assumed.items() if text} == {"hajek", "biswas-t"}
+    assert {m for m, text in assumed.items() if text} == {"hajek", "biswas-t", "wang-c"}
     biased = {m for m in s.methods if s.estimate(counts, method=m).biased}
     assert biased == {"hajek", "hajek-ipw", "biswas-t", "wang-c", "adaptive"}
     one = Sampled(GRR(3, epsilon=1.0), rate=0.5)
     single = aggregated(one, [400], [200], [[60, 50, 90]])
-    assert not any(one.estimate(single, method=m).assuming for m in one.methods)
+    assumed = {m: one.estimate(single, method=m).assuming for m in one.methods}
+    assert {m for m, text in assumed.items() if text} == {"wang-c"}
+    # Every interval lies below that of the unbiased estimate.
+    high = one.estimate(single, method="wang-c").interval().high
+    assert (high < one.estimate(single).interval().low).all()
+    assert "intervals may never contain the truth" in assumed["wang-c"]
+    everyone = Sampled(GRR(3, epsilon=1.0), rate=1.0)
+    all_of_them = aggregated(everyone, [200], [200], [[60, 50, 90]])
+    assert everyone.estimate(all_of_them, method="wang-c").assuming == ""
     assert {m for m in one.methods if one.estimate(single, method=m).biased} == {"wang-c"}
 
 

@@ -12,11 +12,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from sottovoce.estimate.ratios import ratio_interval
 from sottovoce.parties.design import Design
 from sottovoce.parties.methods import Method
 from sottovoce.parties.methods.evidence import Evidence, Margin
 from sottovoce.parties.methods.nested import Nested
-from sottovoce.parties.methods.numbers import ratio_interval, reach
+from sottovoce.parties.methods.numbers import reach
 from sottovoce.parties.methods.registry import COLUMNS, ROWS
 from sottovoce.parties.methods.segmentation import PBSGLS
 from sottovoce.promise import Neighbours
@@ -101,7 +102,7 @@ def test_ratio_intervals_are_the_set_of_fitting_ratios() -> None:
         b = a + rng.uniform(1, 200)
         c = rng.uniform(0.2, 1) * a
         part, whole = rng.normal(20, 30, 1), rng.normal(60, 60, 1)
-        low, high = ratio_interval(part, whole, a, c, b, 2.1)
+        low, high = ratio_interval(part, whole, a, c, b, 2.1, step=1.0)
         spread = np.sqrt(np.maximum(a - 2 * grid * c + grid**2 * b, 0))
         fits = grid[np.abs(part - grid * whole) <= 1 + 2.1 * spread]
         if fits.size:

@@ -76,3 +76,19 @@ def test_a_picture_promises_whole_records_or_nothing() -> None:
     total = replace(joint.guarantee.promises[0], delta=1e-5)
     joint = replace(joint, guarantee=Guarantee((total,)))
     assert "ε = 3, δ = 1e-05 for all answers" in title(joint)
+
+
+@pytest.mark.parametrize("method", ["model-average", "kronecker"])
+def test_pictures_of_joint_tables_say_that_intervals_are_approximate(method: str) -> None:
+    records = sv.Records([sv.Attribute("a", 2), sv.Attribute("b", 3)], epsilon_average=4.0)
+    with testing.seeded(1) as source:
+        answers = {"a": [0, 1] * 300, "b": [0, 1, 2] * 200}
+        counts = records.aggregate(records.randomise(answers, source=source))
+    joint = records.joint(counts, ["a", "b"], method=method)
+    assert "approximate 95% intervals" in title(joint)
+    assert "approximate 95% intervals" in title(joint.conditional(["b"], ["a"]))
+    bars = joint.marginal(["a"]).plot().get_legend().get_texts()
+    assert any("approximate 95% interval" in text.get_text() for text in bars)
+    alone = records.marginal(counts, ["a"])
+    bars = alone.plot().get_legend().get_texts()
+    assert not any("approximate" in text.get_text() for text in bars)

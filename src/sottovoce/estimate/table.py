@@ -17,6 +17,7 @@ from .cells import Cells, Change, product_labels, spread_of
 from .estimate import Estimate
 from .intervals import Floats, Interval
 from .projection import PROJECTIONS, check_projection
+from .ratios import RowIntervals
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,7 +91,7 @@ class Table(Cells):
         """P(of | given), the fractions among people with the same given answers.
 
         Its `table` has one row for each combination of the given attributes; NaN where nobody has
-        it.
+        it. Its intervals are Fieller's, from the errors of the cells and of their rows.
         """
         self._axes(of), self._axes(given)  # a text would be split into characters below
         both = self.marginal([*given, *of])
@@ -104,6 +105,7 @@ class Table(Cells):
             shape=(rows, values.size // rows),
             attributes=both.attributes,
             again=both._changed(partial(_divide, rows)),
+            _interval=None if both.again is None else RowIntervals(both.values, both.again, rows),
             **about,
         )
 

@@ -54,6 +54,10 @@ UNRELATED = (
     "people's rates have nothing to do with their answers: where those with higher rates answer "
     "differently, the estimate is biased"
 )
+ALL_REPORT = (
+    "everyone who was asked reported: where only some did, as is intended with rates below 1, the "
+    "'wang-c' estimate is biased, and its intervals may never contain the truth"
+)
 FEW_RATES = 64
 _POOLED = ("hajek", "biswas-t", "wang-c")  # these do not need every stratum to report
 _WEIGHTED = ("horvitz-thompson", "biswas-c-hat", "hajek-ipw")  # every report by its inverse rate
@@ -122,8 +126,9 @@ class Sample:
         about |= {"exclusive": self.mechanism.domain.exclusive, "guarantee": self.guarantee}
         about["_origins"] = self.marks
         estimate = self._estimate(method, strata, about)
-        if method != "wang-c":
-            warn_if_useless(estimate, span_of(self.mechanism))
+        if method == "wang-c":
+            return replace(estimate, assuming=ALL_REPORT * bool((self.rates < 1).any()))
+        warn_if_useless(estimate, span_of(self.mechanism))
         return estimate
 
     def _estimate(self, method: str, strata: Strata, about: dict[str, Any]) -> Estimate:

@@ -174,7 +174,7 @@ def _dots(
     paint.value_labels(ax, [paint.two_lines(label) for label in first.labels], size)
     paint.row_lines(ax, size)
     paint.value_axis(ax, first)
-    ax.set_xlabel(f"{ax.get_xlabel()}, {paint.interval_words(confidence)}s")
+    ax.set_xlabel(f"{ax.get_xlabel()}, {paint.interval_words(confidence, False, *named.values())}s")
     _title(ax, named)
     paint.legend(ax, entries)
     return ax
@@ -196,7 +196,7 @@ def _summary(
         half = z * np.sqrt(each.variance if own else each.variance + first.variance)
         claim = float(np.median(half)) * scale
         bar = ax.barh(row, 2 * claim, left=-claim, height=0.84, color=CLAIM, zorder=1)
-        entries[f"what a typical {paint.interval_words(confidence)} allows"] = bar
+        entries[f"what a typical {paint.interval_words(confidence, False, each)} allows"] = bar
         within = f"{np.mean(np.abs(gap) <= half):.0%}"
         if true is not None:
             rmse = np.sqrt(np.mean(gap**2)) * scale
@@ -299,7 +299,7 @@ def difference(
         capsize=2.5,
         zorder=2,
     )
-    marks: Legend = {paint.interval_words(confidence, simultaneous): bars}
+    marks: Legend = {paint.interval_words(confidence, simultaneous, first, second): bars}
     for name, mine, fill in (("differs", clear, FILL), ("may be noise", ~clear, "white")):
         if mine.any():
             marks[name] = right.scatter(

@@ -84,7 +84,7 @@ def estimate(
     if isinstance(top, bool) or not isinstance(top, int) or not 1 <= top <= _MOST_ROWS:
         raise ParameterError(f"top is {top!r}; it must be a whole number from 1 to {_MOST_ROWS}")
     true = paint.truth_of(what, truth)
-    level = paint.interval_words(confidence, simultaneous)
+    level = paint.interval_words(confidence, simultaneous, what)
     if simultaneous:
         confidence = what.simultaneous(confidence).confidence
     size = what.values.size

@@ -104,7 +104,8 @@ def heatmap(
     in_row = " in a row" if isinstance(joint, Conditional) else ""
     bar.set_label(f"fraction of people{in_row}")
     promised = _promised(joint.guarantee)
-    level = paint.interval_words(confidence, simultaneous).replace("interval", "intervals")
+    level = paint.interval_words(confidence, simultaneous, joint)
+    level = level.replace("interval", "intervals")
     notes = [level] if table.size <= _MOST_NUMBERS or unclear else []
     notes += ["hatched: may be 0"] * unclear
     paint.title(ax, joint.name, paint.reports(joint), joint.method, promised, *notes)

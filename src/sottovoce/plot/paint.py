@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import printable, rounded_up
 from ..errors import MissingExtraError, ParameterError
+from ..estimate.cells import Cells
 from ..estimate.estimate import Estimate
 from ..estimate.intervals import Floats
 from ..estimate.truth import true_fractions
@@ -204,9 +205,11 @@ def _keep_inside(ax: Axes) -> None:
         ax.set_position((x0, y0, x1 - x0, y1 - y0))
 
 
-def interval_words(confidence: float, simultaneous: bool = False) -> str:
-    """What the whiskers are."""
-    return f"{confidence * 100:g}% interval{' for all at once' * simultaneous}"
+def interval_words(confidence: float, simultaneous: bool = False, *shown: Estimate) -> str:
+    """What the whiskers are; approximate where those of one shown come from a bootstrap."""
+    words = f"{confidence * 100:g}% interval{' for all at once' * simultaneous}"
+    rough = any(isinstance(one, Cells) and one.error_from == "bootstrap" for one in shown)
+    return f"approximate {words}" if rough else words
 
 
 def series(ax: Axes, k: int, values: Floats, ends: Sequence[Floats], where: Any) -> Any:

@@ -20,8 +20,9 @@ from functools import cached_property
 import numpy as np
 
 from ...estimate.intervals import Floats, Interval
+from ...estimate.ratios import ratio_interval
 from ..releases import summed
-from .numbers import ratio_interval, reach
+from .numbers import reach
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,7 @@ class _Linear(Evidence):
             self.covariance(margin.merged, whole.merged),
             self.covariance(whole.merged, whole.merged),
             h,
+            step=1.0,
         )
 
 

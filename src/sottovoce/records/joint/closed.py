@@ -17,7 +17,7 @@ from ...estimate.cells import Repetitions
 from ...estimate.intervals import Floats
 from ...estimate.projection import simplex
 from ...estimate.table import Table
-from .evidence import ALIKE, ALIKE_LEVELS, evidence_of
+from .evidence import ALIKE, ALIKE_LEVELS, PLAIN_INTERVALS, evidence_of
 from .groups import Group, complete_groups, groups_of, table_of
 
 if TYPE_CHECKING:
@@ -214,5 +214,5 @@ def finished(
         assumed.append(ALIKE)
     if evidence.levels:
         assumed.append(ALIKE_LEVELS)
-    about = {"reports": reports, "assuming": "; ".join(assumed)}
+    about = {"reports": reports, "assuming": "; ".join([*assumed, PLAIN_INTERVALS])}
     return table_of(records, aggregate, asked, method, values, again, **about)

@@ -47,6 +47,11 @@ INTERVALS = (
     "of the cells of three real data sets, fewer where attributes depend strongly and reports "
     "carry little information about it"
 )
+#: The same for methods whose intervals are not widened.
+PLAIN_INTERVALS = (
+    "95 % intervals are approximate: they come from a bootstrap, which does not show how far the "
+    "model itself is from the truth, and of few records or rare answers they contain it less often"
+)
 
 
 class FewTogetherWarning(UserWarning):
