@@ -25,9 +25,9 @@ from ..mechanisms.registry import compared_kinds
 Prefer = Literal["error", "size", "decode"]
 _TYPICAL_PEOPLE = 10_000
 _CLOSE = 1.25
-#: What defaults avoid where another mechanism has nearly the same error: long reports, and many
-#: steps to decode those of typical people.
-_MOST_BYTES, _MOST_STEPS = 1 << 10, 1 << 31
+#: What defaults avoid where another mechanism has nearly the same error: long reports, and steps to
+#: decode those of typical people. So many, or more, count as much as the variance itself.
+_MOST_BYTES, _COSTLY_STEPS = 1 << 10, 1 << 33
 
 
 @dataclass(frozen=True)
@@ -168,8 +168,8 @@ def has_distribution(mechanism: Mechanism) -> bool:
 def best_kind(domain: Domain, epsilons: Iterable[float]) -> type[Mechanism]:
     """The kind with the lowest error for a menu of levels, with people spread evenly over them.
 
-    Reports of more than a kilobyte and very long decoding are avoided where the error of another
-    kind is within a quarter of the lowest; with so many values, it mostly is within a percent.
+    Reports of more than a kilobyte and long decoding are avoided where the error of another kind is
+    within a quarter of the lowest; with so many values, it mostly is within a percent or two.
 
     One kind for all levels keeps a study short; `Levels` takes any mixture. For numbers it is the
     hybrid mechanism, except at a single epsilon so small that its reports have no distribution:
@@ -184,21 +184,23 @@ def best_kind(domain: Domain, epsilons: Iterable[float]) -> type[Mechanism]:
         return ChooseAll
     costs: dict[type[Mechanism], tuple[float, ...]] = {}
     long: set[type[Mechanism]] = set()
-    slow: set[type[Mechanism]] = set()
     for epsilon in epsilons:
         for c in choose(domain, epsilon):
             kind = type(c.mechanism)
             own = (c.std_error**2, c.report_bytes, c.decode_steps)
             costs[kind] = tuple(map(operator.add, costs.get(kind, (0.0, 0.0, 0.0)), own))
             long |= {kind} if c.report_bytes > _MOST_BYTES else set()
-            slow |= {kind} if c.decode_steps > _MOST_STEPS else set()
     if not costs:
         raise ParameterError("a menu needs at least one level; none was given")
     enough = _CLOSE**2 * min(variance for variance, *_ in costs.values())
     close = [kind for kind in costs if costs[kind][0] <= enough]
     short = [kind for kind in close if kind not in long] or close
-    light = [kind for kind in short if kind not in slow] or short
-    return min(light, key=lambda kind: costs[kind])  # of equals the first in the registry
+
+    def rank(kind: type[Mechanism]) -> tuple[float, ...]:
+        variance, size, steps = costs[kind]
+        return (variance * (1 + min(steps / _COSTLY_STEPS, 1)), size, steps)
+
+    return min(short, key=rank)  # of equals the first in the registry
 
 
 def _candidate(mechanism: LinearMechanism, n: int) -> Candidate:
