@@ -162,6 +162,6 @@ def test_an_empty_engine_gives_the_work_back() -> None:
         with kernels.use({"row_sums": refuse}):
             assert count.replaced("histogram")
         with sv.scale.counting("cpu") as engine:
-            assert (engine, count.replaced()) == ("cpu", False)
+            assert (engine, count.replaced("histogram")) == ("cpu", False)
             assert count.histogram(np.array([0, 2]), 3).tolist() == [1, 0, 1]
         assert count.replaced("histogram")

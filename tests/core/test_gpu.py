@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
@@ -71,11 +73,39 @@ def test_small_work_stays_on_the_cpu() -> None:
         kernels.count.walsh_hadamard(np.zeros((1, 1 << 22), np.int64))
 
 
+@pytest.mark.fast
+def test_what_a_device_has_no_room_for_is_counted_on_the_cpu(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class FullError(Exception):
+        """What CuPy raises."""
+
+    def walsh_hadamard(table: object) -> None:
+        raise FullError
+
+    memory = SimpleNamespace(OutOfMemoryError=FullError)
+    monkeypatch.setattr(cuda, "_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(memory=memory)))
+    table = np.array([[1, 2]])
+    with kernels.use({"walsh_hadamard": cuda._where_it_fits(walsh_hadamard)}):
+        kernels.count.walsh_hadamard(table)
+    assert table.tolist() == [[3, -1]]
+
+
 @gpu
 @pytest.mark.parametrize("kind", REGISTRY.values(), ids=REGISTRY)
 def test_every_mechanism_is_counted_alike(kind) -> None:
     mechanism = example(kind)
     reports = mechanism.randomise(answers(mechanism, 3000))
+    with scale.counting("cuda"):
+        on_gpu = mechanism.aggregate(reports)
+    assert on_gpu == mechanism.aggregate(reports)
+
+
+@gpu
+@pytest.mark.parametrize("mechanism", [sv.GRR(50, epsilon=1.0), sv.OUE(64, epsilon=1.0),
+                                       sv.OLH(50, epsilon=1.0)], ids=lambda m: m.id)  # fmt: skip
+def test_threads_count_with_the_gpu_together(mechanism: sv.Mechanism) -> None:
+    reports = mechanism.randomise(RNG.integers(0, 50, 3_000_000))
     with scale.counting("cuda"):
         on_gpu = mechanism.aggregate(reports)
     assert on_gpu == mechanism.aggregate(reports)
@@ -127,6 +157,34 @@ def test_expected_cells(sizes) -> None:
     cuda.expected_cells(*arrays, *ours, 0, n)
     for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-11)
+
+
+@gpu
+def test_reports_are_counted_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda, "_PIECE", 1 << 12)
+    test_hash_support(70_001, 4099, 20)
+    test_column_counts(70_001, 13)
+    test_column_counts(3, 5000)
+
+
+@gpu
+def test_what_does_not_fit_on_the_device_is_counted_on_the_cpu() -> None:
+    import cupy
+
+    pool = cupy.get_default_memory_pool()
+    table = RNG.integers(-(10**6), 10**6, (4, 1 << 18))
+    wanted = table.copy()
+    kernels.count.walsh_hadamard(wanted)
+    pool.free_all_blocks()
+    pool.set_limit(size=1 << 20)
+    try:
+        with pytest.raises(cupy.cuda.memory.OutOfMemoryError):
+            cuda.walsh_hadamard(table.copy())
+        with scale.counting("cuda"):
+            kernels.count.walsh_hadamard(table)
+    finally:
+        pool.set_limit(size=0)
+    assert np.array_equal(table, wanted)
 
 
 @gpu

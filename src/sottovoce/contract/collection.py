@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import kernels
 from ..errors import DigestError, ParameterError
 from ..parallel import WORTH_A_THREAD, over_ranges
 from ..promise import LDP, Guarantee
@@ -211,7 +210,7 @@ class Collection(ABC):
         """The same for values by their positions, as `positions` gives them; None for all."""
         self.accept(reports, Reports)
         counting = self.restricted(chosen)
-        work = 0 if kernels.count.replaced() else _STEPS * reports.nbytes
+        work = _STEPS * reports.nbytes
         if work > WORTH_A_THREAD:
             # Every thread has tables of its own: not where these are as large as the reports.
             tables = counting.count(reports[:0])

@@ -2,7 +2,8 @@
 
 Counts are the same integers as on the CPU. Each function takes and gives host arrays, as the
 compiled kernels do; those whose copy to the device costs more than the count itself are left out
-and stay on the CPU.
+and stay on the CPU. Reports go to the device in pieces, so that it need not hold them all; a table
+that does not fit there is counted on the CPU.
 
 Hash support    every thread keeps 16 values' codes and counters in registers and walks over
                 reports in shared memory, which all threads of a warp read at once
@@ -15,17 +16,20 @@ Cells           a thread per pattern for densities; sums over patterns within a 
 from __future__ import annotations
 
 import weakref
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import kernels
 from ..errors import MissingExtraError, ParameterError
 
 _THREADS = 256
 _VALUES = 16  # of one thread, as in the source below
 _CHUNK = 1 << 16  # reports of one block
+_PIECE = 1 << 28  # bytes of reports that are on the device at a time
 _MOST_CELLS = 4096  # whose probabilities fit into shared memory
 _MOST_VALUES = 64  # of an attribute: its bits are one word
 _MOST_AXES = 4
@@ -233,12 +237,25 @@ def engine() -> dict[str, Any]:
             "engine out to count on the CPU"
         )
     _module(cupy.cuda.Device().id)
-    return {
-        "hash_support": hash_support,
-        "column_counts": column_counts,
-        "walsh_hadamard": walsh_hadamard,
-        "expected_cells": expected_cells,
-    }
+    functions = hash_support, column_counts, walsh_hadamard, expected_cells
+    return {function.__name__: _where_it_fits(function) for function in functions}
+
+
+def _where_it_fits(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, or the compiled kernel of its name where the device has too little memory.
+
+    Results are only written once they are complete, so that nothing is counted twice.
+    """
+
+    @wraps(function)
+    def count(*arrays: Any) -> Any:
+        try:
+            return function(*arrays)
+        except _cupy().cuda.memory.OutOfMemoryError:
+            with kernels.use({}):
+                return kernels.count.kernel(function.__name__)(*arrays)
+
+    return count
 
 
 @cache
@@ -264,14 +281,23 @@ def hash_support(
         return
     cupy = _cupy()
     added = cupy.zeros(codes.size, cupy.uint64)
-    grid = (-(-codes.size // (_THREADS * _VALUES)), -(-a.size // _CHUNK))
-    arguments = (
-        *(cupy.asarray(np.ascontiguousarray(x, np.uint32)) for x in (a, b, codes)),
-        np.uint32(mask), np.uint32(width), np.int64(a.size), np.int32(_CHUNK),
-        np.int32(codes.size), added,
-    )  # fmt: skip
-    _kernel("hash_support")(grid, (_THREADS,), arguments)
+    values = cupy.asarray(np.ascontiguousarray(codes, np.uint32))
+    for piece in _pieces(a.size, a.itemsize + b.itemsize):
+        many = piece.stop - piece.start
+        grid = (-(-codes.size // (_THREADS * _VALUES)), -(-many // _CHUNK))
+        arguments = (
+            *(cupy.asarray(np.ascontiguousarray(x[piece], np.uint32)) for x in (a, b)), values,
+            np.uint32(mask), np.uint32(width), np.int64(many), np.int32(_CHUNK),
+            np.int32(codes.size), added,
+        )  # fmt: skip
+        _kernel("hash_support")(grid, (_THREADS,), arguments)
     counts += added.get().astype(np.int64)
+
+
+def _pieces(rows: int, width: int) -> list[slice]:
+    """Rows that are copied to the device together."""
+    step = max(1, _PIECE // width)
+    return [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 
 def column_counts(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -281,16 +307,17 @@ def column_counts(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
         return np.zeros(8 * width, np.int64)
     cupy = _cupy()
     words = -(-width // 4)
-    device = cupy.asarray(np.ascontiguousarray(rows))
-    if width % 4:
-        padded = cupy.zeros((many, 4 * words), cupy.uint8)
-        padded[:, :width] = device
-        device = padded
     counts = cupy.zeros(32 * words, cupy.uint64)
     chunk, lanes = 1024, 8
-    grid = (-(-words // 32), -(-many // (chunk * lanes)))
-    arguments = (device, np.int64(many), np.int32(words), np.int32(chunk), counts)
-    _kernel("column_counts")(grid, (32, lanes), arguments)
+    for piece in _pieces(many, width):
+        device = cupy.asarray(np.ascontiguousarray(rows[piece]))
+        if width % 4:
+            padded = cupy.zeros((len(device), 4 * words), cupy.uint8)
+            padded[:, :width] = device
+            device = padded
+        grid = (-(-words // 32), -(-len(device) // (chunk * lanes)))
+        arguments = (device, np.int64(len(device)), np.int32(words), np.int32(chunk), counts)
+        _kernel("column_counts")(grid, (32, lanes), arguments)
     return np.asarray(counts.get()[: 8 * width].astype(np.int64))
 
 

@@ -81,10 +81,9 @@ def kernel(name: str) -> Callable[..., Any]:
     return _engine.get().get(name) or own.machine or own
 
 
-def replaced(name: str | None = None) -> bool:
-    """Whether another engine counts under this name, or at all; it divides its work itself."""
-    engine = _engine.get()
-    return bool(engine) if name is None else name in engine
+def replaced(name: str) -> bool:
+    """Whether another engine counts under this name; it divides its work itself."""
+    return name in _engine.get()
 
 
 @cache
