@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import kernels
 from ..errors import DigestError, ParameterError
 from ..parallel import WORTH_A_THREAD, over_ranges
 from ..promise import LDP, Guarantee
@@ -210,7 +211,7 @@ class Collection(ABC):
         """The same for values by their positions, as `positions` gives them; None for all."""
         self.accept(reports, Reports)
         counting = self.restricted(chosen)
-        work = _STEPS * reports.nbytes
+        work = 0 if kernels.count.replaced(*counting.counted_by) else _STEPS * reports.nbytes
         if work > WORTH_A_THREAD:
             # Every thread has tables of its own: not where these are as large as the reports.
             tables = counting.count(reports[:0])
@@ -244,6 +245,11 @@ class Collection(ABC):
                 "need from the estimate"
             )
         return self
+
+    @property
+    def counted_by(self) -> frozenset[str]:
+        """The kernels that count reports; an engine that replaces one takes all reports at once."""
+        return frozenset()
 
     @abstractmethod
     def count(self, reports: Reports) -> Mapping[str, Table | NDArray[np.int64]]:

@@ -46,6 +46,8 @@ class OutputMechanism(LinearMechanism):
     #: What the reports' column is called; stored, so it never changes.
     column: ClassVar[str] = "value"
 
+    counted_by = frozenset({"histogram", "histogram_by"})
+
     @property
     @abstractmethod
     def drawing(self) -> Drawing:

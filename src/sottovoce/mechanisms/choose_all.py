@@ -155,6 +155,10 @@ class ChooseAll(PureMechanism):
     def check(self, columns: Columns) -> None:
         self.inner.check(columns)
 
+    @property
+    def counted_by(self) -> frozenset[str]:
+        return self.inner.counted_by
+
     def support(self, reports: Reports) -> NDArray[np.int64]:
         return self.inner.support(replace(reports, collection=self.inner.id))[:-1]
 

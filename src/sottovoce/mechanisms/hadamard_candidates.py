@@ -45,6 +45,7 @@ class HadamardCandidates(HadamardResponse):
 
     table: ClassVar[str] = "agreement"
     counts_chosen: ClassVar[bool] = True
+    counted_by = frozenset({"odd_parities"})
 
     @classmethod
     def of(cls, mechanism: HadamardResponse, candidates: NDArray[np.int64]) -> HadamardCandidates:

@@ -37,6 +37,7 @@ class NumericMechanism(Mechanism):
     """
 
     domain: Range
+    counted_by = frozenset({"histogram", "histogram_by"})
 
     def __init__(
         self,

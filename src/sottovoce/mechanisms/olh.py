@@ -87,6 +87,7 @@ class OLH(PureMechanism):
     """
 
     counts_chosen: ClassVar[bool] = True
+    counted_by = frozenset({"hash_support", "hash_support_pairs"})
 
     word_bits: int = 32
     parts: int = field(default=1, repr=False)

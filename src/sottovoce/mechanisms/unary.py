@@ -40,6 +40,8 @@ _BLOCK_BYTES = 1 << 17  # reports drawn together, so that they are still in the 
 class BitVectorMechanism(PureMechanism):
     """A pure mechanism whose report is a set of values, one bit each."""
 
+    counted_by = frozenset({"column_counts", "column_counts_by"})
+
     def validate(self) -> None:
         super().validate()
         if self.domain.size > _MOST_BITS:

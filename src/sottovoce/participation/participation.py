@@ -228,6 +228,10 @@ class Participation(Mechanism):
         object.__setattr__(view, "candidates", candidates)
         return view
 
+    @property
+    def counted_by(self) -> frozenset[str]:
+        return frozenset().union(*(level.mechanism.counted_by for level in self.levels))
+
     def count(self, reports: Reports) -> Mapping[str, NDArray[np.int64]]:
         return rows.count_reports(self, reports)
 

@@ -81,9 +81,9 @@ def kernel(name: str) -> Callable[..., Any]:
     return _engine.get().get(name) or own.machine or own
 
 
-def replaced(name: str) -> bool:
-    """Whether another engine counts under this name; it divides its work itself."""
-    return name in _engine.get()
+def replaced(*names: str) -> bool:
+    """Whether another engine counts under one of these names; it divides its work itself."""
+    return not _engine.get().keys().isdisjoint(names)
 
 
 @cache
