@@ -20,7 +20,7 @@ P = ParamSpec("P")
 #: Steps that take about a millisecond: a core does some 20 simple ones in a nanosecond.
 WORTH_A_THREAD = 20_000_000
 _MOST_AHEAD = 4
-_divided: ContextVar[bool] = ContextVar("divided", default=False)
+_sharing: ContextVar[int] = ContextVar("sharing", default=1)  # who divide the cores among them
 
 
 def cores() -> int:
@@ -67,27 +67,28 @@ def over_ranges(
     """Call `action` on slices that cover 0..size, in parallel where `work` is large.
 
     Returns the results in the order of the slices, which begin at multiples of `multiple`. Of
-    several errors, that of the first slice is raised. Work inside the threads is not divided again.
+    several errors, that of the first slice is raised. Work inside the threads is divided again only
+    if there are cores left.
     """
-    most = min(work // WORTH_A_THREAD, size // multiple)
-    threads = min(cores(), most) if most > 1 and not _divided.get() else 1
-    if threads == 1:
+    sharing = _sharing.get()
+    threads = min(cores() // sharing, work // WORTH_A_THREAD, size // multiple)
+    if threads <= 1:
         return [action(slice(0, size))]
     borders = [size * k // threads // multiple * multiple for k in range(threads)]
     parts = [slice(a, b) for a, b in pairwise([*borders, size])]
     contexts = [copy_context() for _ in parts]  # so that threads count with the same engine
 
-    def undivided(part: slice) -> T:
-        _divided.set(True)
+    def share(part: slice) -> T:
+        _sharing.set(sharing * threads)
         return action(part)
 
     # The first slice is worked on here: a thread that only waits would keep another off its core.
     with _Threads(threads - 1) as pool:
         others = [
-            pool.submit(context.run, undivided, part)
+            pool.submit(context.run, share, part)
             for context, part in zip(contexts[1:], parts[1:], strict=True)
         ]
-        first = contexts[0].run(undivided, parts[0])
+        first = contexts[0].run(share, parts[0])
         return [first, *(future.result() for future in others)]
 
 
@@ -100,10 +101,10 @@ def over_items(
     for every core, work on it is not divided again. Only a few results wait to be asked for,
     because each may be large.
     """
-    every_core = not threads and len(items) >= cores()
+    sharing = cores() if not threads and len(items) >= cores() else _sharing.get()
 
-    def whole(item: Item) -> T:
-        _divided.set(every_core or _divided.get())
+    def share(item: Item) -> T:
+        _sharing.set(sharing)
         return action(item)
 
     many = min(threads or cores(), max(1, len(items)))
@@ -111,7 +112,7 @@ def over_items(
     with _Threads(many) as pool:
         try:
             for item in items:
-                waiting.add(pool.submit(copy_context().run, whole, item))
+                waiting.add(pool.submit(copy_context().run, share, item))
                 if len(waiting) > _MOST_AHEAD * many:
                     yield from _ready(waiting)
             while waiting:

@@ -456,6 +456,17 @@ def test_work_in_a_thread_is_not_divided_again(monkeypatch) -> None:
     assert len(parallel.over_ranges(lambda p: p, 1000, work=10**9)) == 3
 
 
+@pytest.mark.parametrize(("cores", "inner"), [(4, 2), (5, 2), (3, 1), (16, 8)])
+def test_cores_that_are_left_divide_the_work_inside(cores: int, inner: int, monkeypatch) -> None:
+    divide(monkeypatch, cores)
+
+    def parts(_: slice) -> int:
+        return len(parallel.over_ranges(lambda p: p, 1000, work=10**9))
+
+    two = 2 * parallel.WORTH_A_THREAD
+    assert parallel.over_ranges(parts, 1000, work=two) == [inner] * 2
+
+
 def test_the_first_of_several_errors_is_raised(monkeypatch) -> None:
     divide(monkeypatch, 3)
 
