@@ -65,9 +65,12 @@ def running(
 
 @contextmanager
 def client(server: Running, *, analyst: bool = False) -> Iterator[httpx.Client]:
-    """Asks the server; with `analyst` with its token."""
+    """Asks the server; with `analyst` with its token.
+
+    The first page compiles kernels, on a machine that is busy with other tests.
+    """
     headers = {"authorization": f"Bearer {server.token}"} if analyst else {}
-    with httpx.Client(base_url=server.address, headers=headers, timeout=30) as one:
+    with httpx.Client(base_url=server.address, headers=headers, timeout=300) as one:
         yield one
 
 
