@@ -87,22 +87,13 @@ def first_distinct(words, shift, seen, out, found):
     return found
 
 
-@compiled
-def hash_codes(a, b, codes, public, mask, shift, out):
-    """out[i] = ((a[i] public[codes[i]] + b[i]) & mask) >> shift.
-
-    a and b come as random words, and are made an odd number and one of so many bits in place.
-    """
-    public_codes = np.empty(_BLOCK, np.uint32)  # a loop that looks them up has no vectors
-    for start in range(0, out.size, _BLOCK):
-        part = slice(start, min(start + _BLOCK, out.size))
-        some = codes[part]
-        for i in range(some.size):
-            public_codes[i] = public[np.uintp(some[i])]
-        _hash_block(a[part], b[part], public_codes, mask, shift, out[part])
+@compiled(interpreted="whole")
+def _look_up(positions, public, out):
+    for i in range(out.size):
+        out[i] = public[np.uintp(positions[i])]
 
 
-@compiled
+@compiled(interpreted="whole")
 def _hash_block(a, b, codes, mask, shift, out):
     wide_vectors()
     u32 = np.uint32
@@ -110,6 +101,20 @@ def _hash_block(a, b, codes, mask, shift, out):
         multiplier, offset = u32(u32(a[i] | u32(1)) & mask), u32(b[i] & mask)
         a[i], b[i] = multiplier, offset
         out[i] = u32(u32(u32(u32(multiplier * codes[i]) + offset) & mask) >> shift)
+
+
+@compiled(interpreted="blocks")
+def hash_codes(a, b, codes, public, mask, shift, out):
+    """out[i] = ((a[i] public[codes[i]] + b[i]) & mask) >> shift.
+
+    a and b come as random words, and are made an odd number and one of so many bits in place.
+    """
+    room = np.empty(_BLOCK, np.uint32)  # a loop that looks up codes has no vectors
+    for start in range(0, out.size, _BLOCK):
+        stop = min(start + _BLOCK, out.size)
+        part, public_codes = slice(start, stop), room[: stop - start]
+        _look_up(codes[part], public, public_codes)
+        _hash_block(a[part], b[part], public_codes, mask, shift, out[part])
 
 
 @compiled
