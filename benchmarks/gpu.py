@@ -100,8 +100,9 @@ def main() -> None:
         "# Counting on a GPU: measurements\n\n"
         f"{name} beside {parallel.cores()} cores of its own machine, by `python -m "
         "benchmarks.gpu --write`. Times include the copies to the GPU and back. The first row's "
-        "CPU time is measured with 10,000 reports and scaled up. Small counts are faster on the "
-        'CPU: `scale.counting("auto")` leaves them there.\n\n' + "\n".join(lines) + "\n"
+        "CPU time is measured with 10,000 reports and scaled up. Small counts, sums of columns and "
+        'Hadamard transforms are as fast on the cores or faster: `scale.counting("auto")` leaves '
+        "them there.\n\n" + "\n".join(lines) + "\n"
     )
     if "--write" in sys.argv:
         PAGE.write_text(text)

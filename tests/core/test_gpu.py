@@ -60,17 +60,27 @@ def test_unknown_engines_are_refused() -> None:
 
 
 @pytest.mark.fast
-def test_small_work_stays_on_the_cpu() -> None:
+def test_only_large_work_that_pays_goes_to_the_gpu() -> None:
     def never(*_: object) -> None:
         raise AssertionError
 
     chosen = engines._where_worthwhile(dict.fromkeys(count.COMPILED, never))
-    table = np.array([[1, 2]])
+    words = np.arange(1, 30_001, 2, np.uint32)
+    mask, width = np.uint32(0xFFFFFFFF), np.uint32(1 << 31)
     with kernels.use(chosen):
+        for d in (1, 2):
+            counts = np.zeros(d, np.int64)
+            kernels.count.hash_support(words, words, words[:d], mask, width, counts)
+            lines = words[:, None] * words[:d] + words[:, None]
+            assert counts.tolist() == (lines < width).sum(axis=0).tolist()
+        table = np.array([[1, 2]])
         kernels.count.walsh_hadamard(table)
-    assert table.tolist() == [[3, -1]]
+        assert table.tolist() == [[3, -1]]
+    many = np.ones(1 << 17, np.uint32)
     with kernels.use(chosen), pytest.raises(AssertionError):
-        kernels.count.walsh_hadamard(np.zeros((1, 1 << 22), np.int64))
+        kernels.count.hash_support(many, many, many, mask, width, np.zeros(1 << 17, np.int64))
+    # Faster on 16 cores, however large: copies take longer than the sums.
+    assert chosen.keys().isdisjoint({"walsh_hadamard", "column_counts"})
 
 
 @pytest.mark.fast

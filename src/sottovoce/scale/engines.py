@@ -14,10 +14,9 @@ from ..kernels.count import kernel
 ENGINES = ("auto", "cpu", "cuda")
 
 # Steps of each kernel, and those from which a GPU is faster than 16 cores although the arrays are
-# copied to it and back.
+# copied to it and back. For the others it never is: a count or two for every number that is copied.
 _WORTH: dict[str, tuple[Callable[..., int], int]] = {
     "hash_support": (lambda a, b, codes, *_: int(a.size) * int(codes.size), 10**9),
-    "walsh_hadamard": (lambda table: int(table.size), 1 << 22),
     "expected_cells": (
         lambda codes, change, law, laws, sizes, p, *_: len(law) * int(p.size),
         10**7,
