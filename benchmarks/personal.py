@@ -28,7 +28,7 @@ KINDS: dict[str, Callable[[float], Any]] = {
     "HadamardResponse d=1,024": lambda epsilon: sv.HadamardResponse(1024, epsilon=epsilon),
     "OLH d=1,024": lambda epsilon: sv.OLH(1024, epsilon=epsilon),
 }
-# Every level of these has a hash, blocks of outputs or a set size of its own.
+# Every level of these has a hash or blocks of outputs of its own; of subset selection, a set size.
 OWN_COUNTS = ("SubsetSelection d=128", "HadamardResponse d=1,024", "OLH d=1,024")
 Job = Callable[[], object]
 
@@ -158,9 +158,9 @@ measured in turn. The first steps, aggregate and estimate on
 their own, run while all is still in the cache.
 
 Bits of people at one rate are added by carry-save adders, 512 at a time and about as fast as they
-are read; those of several groups take one addition to eight counters each. Levels of subset
-selection, Hadamard response and OLH have sets, blocks or hashes of different sizes: the reports of
-each are picked out, which takes longer than counting them, and estimated one level after the other.
+are read; those of several groups take one addition to eight counters each. Levels of Hadamard
+response and OLH have blocks or hashes of different sizes. Their estimates are computed one level
+after the other, and the reports of OLH are picked out level by level.
 
 {table([*head, "times one rate", "target"], cells)}
 """

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -87,6 +87,10 @@ class OutputMechanism(LinearMechanism):
 
     def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
         return kernels.count.histogram_by(group, reports.columns[self.column], groups, self.cells)
+
+    @property
+    def tally_key(self) -> Hashable:
+        return None if self.candidates is not None else self.column
 
     def sum_line(self, values: Floats, n: float, weights: Floats, ends: Ends) -> Terms | None:
         """Base and slope as of F max s_x over the answers in the sum + (1 − F) max s_x over others.
@@ -177,7 +181,7 @@ class SetResponse(OutputMechanism, SetMechanism):
     def holders(self, frequencies: Floats) -> Floats:
         """For every output, the fraction of answers in whose set it is."""
 
-    @property
+    @cached_property
     def inside(self) -> Probability:
         """Probability that the report lies in the answer's set, as drawn."""
         return set_probability(self.epsilon, self.set_size, self.cells - self.set_size)

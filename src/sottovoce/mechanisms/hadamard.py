@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -63,12 +63,12 @@ class HadamardResponse(SetResponse):
         if self._gap <= 0:
             raise ParameterError(TOO_SMALL.format(epsilon=self.epsilon))
 
-    @property
+    @cached_property
     def blocks(self) -> int:
         """B, how many blocks the outputs have."""
         return _blocks(self.epsilon, self.domain.size)
 
-    @property
+    @cached_property
     def block_size(self) -> int:
         """b, how many outputs a block has."""
         return _block_size(self.domain.size, self.blocks)
@@ -81,7 +81,7 @@ class HadamardResponse(SetResponse):
     def set_size(self) -> int:
         return self.block_size // 2
 
-    @property
+    @cached_property
     def _gap(self) -> Fraction:
         """1/κ: by how much a report in the block is likelier to agree with the answer."""
         return self.p - self.set_size * self.laws[1]
@@ -156,7 +156,7 @@ class HadamardResponse(SetResponse):
         )
         return np.clip(limit(0.95).high, 0, 1)
 
-    @property
+    @cached_property
     def _in_block(self) -> tuple[float, float]:
         """Probability that a report lies in the answer's own block, and in another one."""
         half = float(self.set_size * self.laws[1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -101,12 +101,13 @@ class LinearMechanism(Mechanism):
         if groups == 1:
             return np.array([len(reports)]), {self.table: self._select(self.tally(reports))[None]}
         counts = self.tally_by(reports, group, groups)
-        marks = self.marks_per_report
-        if marks is None or counts.size > group.size:
-            people = kernels.count.histogram(group, groups)
-        else:  # the counts say how many were counted
-            people = kernels.count.row_sums(counts) // marks
+        marked = counts.size <= group.size and self.marks_per_report
+        people = self._people_in(counts) if marked else kernels.count.histogram(group, groups)
         return people, {self.table: self._select(counts)}
+
+    def _people_in(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many reports were counted in each row: the counts of all values say it."""
+        return np.asarray(kernels.count.row_sums(counts) // (self.marks_per_report or 1))
 
     @abstractmethod
     def debias(self, counts: NDArray[Any], n: float) -> Floats:
@@ -330,3 +331,32 @@ class LinearMechanism(Mechanism):
                 f"the channel of {self.id!r} over {self.domain.size} values has more than "
                 f"{MOST_OUTPUTS:,} outputs; use .tiny().channel() for its law in small"
             )
+
+
+def tally_together(
+    parts: Sequence[tuple[LinearMechanism, NDArray[np.intp]]],
+    reports: Reports,
+    group: NDArray[Any],
+) -> list[Counted]:
+    """What `count_by` gives for each mechanism and its groups, in one pass over the reports.
+
+    All have the same `tally_key`. The first has the most cells, and the reports have its columns.
+    """
+    widest = parts[0][0]
+    widest._refuse_counters()
+    groups = sum(own.size for _, own in parts)
+    counts = widest.tally_by(reports, group, groups)
+    marked = counts.size <= group.size and all(m.marks_per_report for m, _ in parts)
+    people = None if marked else kernels.count.histogram(group, groups)
+    counted: list[Counted] = []
+    for mechanism, own in parts:
+        rows = counts[own]
+        if rows[:, mechanism.cells :].any():
+            raise WireError(
+                f"a report of {mechanism.words} has a number that is not one of 0 to "
+                f"{mechanism.cells - 1}"
+            )
+        rows = np.ascontiguousarray(rows[:, : mechanism.cells])
+        many = mechanism._people_in(rows) if people is None else people[own]
+        counted.append((many, {mechanism.table: rows}))
+    return counted

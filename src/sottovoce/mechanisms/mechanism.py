@@ -194,6 +194,14 @@ class Mechanism(Collection):
         """Decides how reports look and are counted: equal keys are counted in one pass."""
         return self.id, self.domain.size, json.dumps(self.parameters, sort_keys=True)
 
+    @property
+    def tally_key(self) -> Hashable:
+        """Equal keys are tallied in one pass, though their tables differ; None: alone.
+
+        Only of mechanisms that `linear.tally_together` takes.
+        """
+        return None
+
     def count_by(self, reports: Reports, group: NDArray[Any], groups: int) -> Counted:
         """Reports and tables for each group of the reports, one row per group.
 

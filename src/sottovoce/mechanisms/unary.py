@@ -97,6 +97,10 @@ class BitVectorMechanism(PureMechanism):
         # People are counted by their marks, whose number in a subset depends on epsilon.
         return self.id, self.domain.size, self.marks_per_report
 
+    @property
+    def tally_key(self) -> Hashable:
+        return None if self.candidates is not None else ("bits", self.domain.size)
+
     def supports(self, columns: Columns, codes: NDArray[np.int64]) -> NDArray[Any]:
         return np.asarray((columns["bits"][:, codes >> 3] >> (codes & 7).astype(np.uint8)) & 1)
 

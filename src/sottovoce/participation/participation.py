@@ -37,7 +37,7 @@ from ..mechanisms.channel import Channel
 from ..mechanisms.mechanism import Mechanism, Method
 from ..promise import Guarantee
 from ..randomness import Source, source_of
-from . import estimating
+from . import counting, estimating
 from . import reports as rows
 from .menu import Level, check_levels, entries_of, words_of
 from .rates import EVERYONE, way_codes
@@ -213,7 +213,7 @@ class Participation(Mechanism):
 
     def _aggregate(self, reports: Reports) -> Aggregate:
         """Counts for each way, and how many were asked and reported."""
-        tables = rows.count_reports(self, reports)
+        tables = counting.count_reports(self, reports)
         people, sent = (int(tables[name].sum()) for name in ("asked", "reported"))
         return Aggregate(self.id, self.digest, tables, people, sent, reports.seeded)
 
@@ -233,7 +233,7 @@ class Participation(Mechanism):
         return frozenset().union(*(level.mechanism.counted_by for level in self.levels))
 
     def count(self, reports: Reports) -> Mapping[str, NDArray[np.int64]]:
-        return rows.count_reports(self, reports)
+        return counting.count_reports(self, reports)
 
     def check(self, columns: Columns) -> None:
         rows.check_reports(self, columns)
@@ -242,7 +242,7 @@ class Participation(Mechanism):
         rows.check_counts(self.restricted(aggregate.candidates), aggregate)
 
     def headcount(self, reports: Reports) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        return rows.count_people(self, reports)
+        return counting.count_people(self, reports)
 
     def turnout(self, aggregate: Aggregate) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         return aggregate.dense("asked"), aggregate.dense("reported")

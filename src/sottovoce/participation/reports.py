@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
 from ..contract.way import Way
 from ..domain.columns import Coded
-from ..domain.values import code_dtype
 from ..errors import ParameterError, WireError
 from ..mechanisms.channel import Channel
 from ..mechanisms.mechanism import Mechanism
@@ -112,13 +111,6 @@ def speaking_rows(silent: NDArray[Any]) -> tuple[Any, NDArray[np.intp]]:
     return (runs[0] if runs else slice(0)) if len(runs) < 2 else runs, places
 
 
-def read_only(tables: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
-    """Tables without other references, so that an aggregate need not copy them."""
-    for table in tables.values():
-        table.flags.writeable = False
-    return dict(tables)
-
-
 # --- the participants' side: who reports, and what they send -------------------------------------
 
 
@@ -184,59 +176,7 @@ def silent_rows(quiet: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int6
     return np.array(ways, np.int64), np.array(numbers, np.int64)
 
 
-# --- the collector's side: counts by way, and what nobody can have sent --------------------------
-
-
-def count_reports(table: Participation, reports: Reports) -> dict[str, NDArray[np.int64]]:
-    """How many were asked and reported for each way, and the counts of their reports."""
-    columns, many = reports.columns, len(table.ways())
-    way = columns.get("way", np.zeros(len(reports), np.uint8))
-    if way.size and int(way.max()) >= many:
-        table.check(columns)
-    silent = columns.get("silent")
-    rows, quiet = (slice(None), np.zeros(0, np.intp)) if silent is None else speaking_rows(silent)
-    spoken = pick_rows(way, rows)
-    reported = np.zeros(many, np.int64)
-    tables: dict[str, NDArray[np.int64]] = {}
-    if len(table.classes) > 1:
-        place = np.zeros(many, code_dtype(many))  # of a way within its class
-        kinds = np.zeros(many, code_dtype(len(table.classes)))
-        for k, (_, own) in enumerate(table.classes):
-            place[own], kinds[own] = np.arange(own.size), k
-        kind, spoken = kinds.take(spoken), place.take(spoken)
-        first = isinstance(rows, slice) and not rows.start  # where positions are those of rows
-        every = None if first else pick_rows(np.arange(len(reports)), rows)
-    for k, (mechanism, own) in enumerate(table.classes):
-        if len(table.classes) == 1:
-            part, cell = inner_reports(columns, rows, mechanism, reports.seeded), spoken
-        else:
-            mine = np.flatnonzero(kind == k)
-            positions = mine if every is None else every.take(mine)
-            part = inner_reports(columns, positions, mechanism, reports.seeded)
-            cell = spoken.take(mine)
-        counted, inner = mechanism.count_by(part, cell, own.size)
-        reported[own] = counted
-        tables |= {f"{k}/{name}": cells for name, cells in inner.items()}
-    asked = reported.copy()
-    if silent is not None:
-        hushed = np.bincount(way[quiet], weights=silent[quiet], minlength=many)
-        asked += hushed.astype(np.int64)
-    return read_only({"asked": asked, "reported": reported, **tables})
-
-
-def count_people(
-    table: Participation, reports: Reports
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many were asked and reported for each way, without counting what they reported."""
-    columns, many = reports.columns, len(table.ways())
-    way = columns.get("way", np.zeros(len(reports), np.uint8))
-    silent = columns.get("silent")
-    if silent is None:
-        reported = np.bincount(way, minlength=many)
-        return reported, reported
-    reported = np.bincount(way[silent == 0], minlength=many)
-    quiet = np.bincount(way, weights=silent, minlength=many).astype(np.int64)
-    return reported + quiet, reported
+# --- the collector's side: what nobody can have sent ----------------------------------------------
 
 
 def check_reports(table: Participation, columns: Columns) -> None:
