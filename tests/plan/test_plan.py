@@ -191,6 +191,17 @@ def test_defaults_for_very_many_values_are_decoded_quickly(epsilon: float) -> No
     assert chosen.std_error < 1.02 * min(one.std_error for one in ranked.values())
 
 
+@pytest.mark.parametrize("n", [10, 10_000, 1_000_000, 100_000_000])
+@pytest.mark.parametrize("size", [10_000, 100_000])
+def test_defaults_are_decoded_quickly_however_many_people_are_known_to_come(
+    n: int, size: int
+) -> None:
+    ranked = {type(one.mechanism): one for one in sv.choose(size, 1.0, n)}
+    chosen = ranked[best_kind(sv.Domain(size), [1.0], n)]
+    assert chosen.decode_steps <= 2e8 + 2 * n  # OLH takes n times size
+    assert chosen.std_error < 1.02 * min(one.std_error for one in ranked.values())
+
+
 @pytest.mark.parametrize("epsilon", [0.05, 16.0, 20.0])
 @pytest.mark.parametrize("size", [(1 << 27) + 1, 1 << 30, 1 << 31])
 def test_what_is_recommended_can_be_counted(size: int, epsilon: float) -> None:

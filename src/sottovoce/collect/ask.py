@@ -57,7 +57,7 @@ def ask(
     -------
     Estimate
         By the mechanism with the lowest error, as `choose` finds it, or for thousands of values
-        one with nearly that error and short reports; over levels, "james-stein".
+        one with nearly that error, short reports and fast decoding; over levels, "james-stein".
         For a table the joint `Table` of its attributes, whose `marginal` gives fewer of them.
 
     Examples
@@ -77,7 +77,9 @@ def ask(
     title = getattr(answers, "name", None) if name is None else name
     if values is None:
         values = list(Domain.infer(answers, public_data=public_data).values)
-    mechanism = _mechanism(_domain(title, values, missing), epsilon, levels, level)
+    many = len(answers) if hasattr(answers, "__len__") else 0
+    domain = _domain(title, values, missing)
+    mechanism = _mechanism(domain, many or None, epsilon, levels, level)
     reports = mechanism.randomise(answers, level=level)
     return mechanism.estimate(mechanism.aggregate(reports))
 
@@ -91,12 +93,16 @@ def _domain(title: Any, values: Values, missing: Missing) -> Domain:
 
 
 def _mechanism(
-    domain: Domain, epsilon: float | None, levels: Mapping[str, float] | None, level: Any
+    domain: Domain,
+    n: int | None,
+    epsilon: float | None,
+    levels: Mapping[str, float] | None,
+    level: Any,
 ) -> Mechanism:
     if levels is not None and epsilon is None:
-        return Levels.of(best_kind(domain, levels.values()), domain, levels)
+        return Levels.of(best_kind(domain, levels.values(), n), domain, levels)
     if levels is None and level is None and epsilon is not None:
-        return best_kind(domain, [epsilon])(domain, epsilon=epsilon)
+        return best_kind(domain, [epsilon], n)(domain, epsilon=epsilon)
     raise ParameterError(
         f"epsilon is {epsilon!r} and levels are {levels!r}; give epsilon=1.0, or a menu as "
         "levels={'strong': 0.5, 'normal': 2} and who chose what as level=…"

@@ -26,7 +26,7 @@ Prefer = Literal["error", "size", "decode"]
 _TYPICAL_PEOPLE = 10_000
 _CLOSE = 1.25
 #: What defaults avoid where another mechanism has nearly the same error: long reports, and steps to
-#: decode those of typical people. So many, or more, count as much as the variance itself.
+#: decode them. So many, or more, count as much as the variance itself.
 _MOST_BYTES, _COSTLY_STEPS = 1 << 10, 1 << 33
 
 
@@ -165,11 +165,12 @@ def has_distribution(mechanism: Mechanism) -> bool:
     return "distribution" in mechanism.methods
 
 
-def best_kind(domain: Domain, epsilons: Iterable[float]) -> type[Mechanism]:
+def best_kind(domain: Domain, epsilons: Iterable[float], n: int | None = None) -> type[Mechanism]:
     """The kind with the lowest error for a menu of levels, with people spread evenly over them.
 
     Reports of more than a kilobyte and long decoding are avoided where the error of another kind is
-    within a quarter of the lowest; with so many values, it mostly is within a percent or two.
+    within a quarter of the lowest; with so many values, it mostly is within a percent or two. `n`
+    is how many people there are, where that is known.
 
     One kind for all levels keeps a study short; `Levels` takes any mixture. For numbers it is the
     hybrid mechanism, except at a single epsilon so small that its reports have no distribution:
@@ -185,7 +186,7 @@ def best_kind(domain: Domain, epsilons: Iterable[float]) -> type[Mechanism]:
     costs: dict[type[Mechanism], tuple[float, ...]] = {}
     long: set[type[Mechanism]] = set()
     for epsilon in epsilons:
-        for c in choose(domain, epsilon):
+        for c in choose(domain, epsilon, n):
             kind = type(c.mechanism)
             own = (c.std_error**2, c.report_bytes, c.decode_steps)
             costs[kind] = tuple(map(operator.add, costs.get(kind, (0.0, 0.0, 0.0)), own))

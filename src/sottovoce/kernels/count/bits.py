@@ -18,7 +18,7 @@ _GROUPS = 256  # of sixteen rows, whose counts fit into 13 planes
 _INDEX = np.uintp
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 _BYTE = 255  # rows whose counts fit into a byte
-_MOST_BYTES = 1 << 27  # of rows that numpy counts in a tenth of a second; compiling takes two
+MOST_BYTES = 1 << 27  # of rows that numpy counts in a tenth of a second; compiling takes two
 
 
 @compiled
@@ -121,7 +121,7 @@ def _add_bytes(every, begin, end, counts):
         at = at + 8 if at + 8 < counts.size else 0
 
 
-def _by_numpy(rows):
+def columns_by_numpy(rows):
     """The same as `column_counts`, whose compilation takes several seconds."""
     counts = np.zeros(8 * rows.shape[1], np.int64)
     for start in range(0, len(rows), _BYTE):
@@ -130,7 +130,7 @@ def _by_numpy(rows):
     return counts
 
 
-@compiled(interpreted=_by_numpy, most=_MOST_BYTES)
+@compiled(interpreted=columns_by_numpy, most=MOST_BYTES)
 def column_counts(rows):
     """How many rows have each bit set: int64 array of 8 * rows.shape[1].
 

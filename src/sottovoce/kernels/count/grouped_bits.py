@@ -15,7 +15,7 @@ import numpy as np
 
 from ..compiling import compiled
 from ..vectors import add_bits, wide_vectors
-from .bits import empty_words
+from .bits import MOST_BYTES, columns_by_numpy, empty_words
 from .histograms import first_outside
 
 _SETS = 4
@@ -26,7 +26,18 @@ _LOW = np.uint64(0x00FF00FF00FF00FF)
 _ZERO = np.uint64(0)
 
 
-@compiled
+def _by_numpy(rows, group, counts):
+    bad = first_outside.interpret(group, len(counts))
+    if bad >= 0:
+        return bad
+    order = np.argsort(group, kind="stable")
+    stops = np.cumsum(np.bincount(group, minlength=len(counts)))
+    for own, mine in zip(counts, np.split(order, stops[:-1]), strict=True):
+        own[: 8 * rows.shape[1]] += columns_by_numpy(rows[mine])
+    return -1
+
+
+@compiled(interpreted=_by_numpy, most=MOST_BYTES)
 def column_counts_by(rows, group, counts):
     """Add to one row of counts per group; the first position of a group out of range, or -1.
 
