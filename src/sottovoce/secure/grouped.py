@@ -122,9 +122,7 @@ def _by_level(guarantees: Mapping[str, Guarantee]) -> Guarantee:
     also = LEVEL_IS_PUBLIC, OF_THIS_LEVEL
     return Guarantee(
         tuple(
-            replace(
-                promise, unit=promise.unit.at_level(name), assuming=(*promise.assuming, *also)
-            )
+            replace(promise, unit=promise.unit.at_level(name), assuming=(*promise.assuming, *also))
             for name, guarantee in guarantees.items()
             for promise in guarantee.promises
         )
