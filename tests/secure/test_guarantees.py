@@ -19,6 +19,7 @@ from sottovoce.promise import DP, LDP, Against, Guarantee, Neighbours
 from sottovoce.promise.assumptions import EVERY_ROUND, LEVEL_IS_PUBLIC
 from sottovoce.secure.grouped import OF_THIS_LEVEL
 from sottovoce.secure.promises import Size
+from sottovoce.sharing.seeds import SEED_BYTES
 from sottovoce.transport import Batch
 
 S = sv.secure
@@ -350,3 +351,13 @@ def test_levels_say_that_holders_at_other_levels_hide_nobody() -> None:
         for promise in guarantee.promises:
             assert {OF_THIS_LEVEL, LEVEL_IS_PUBLIC} <= {*promise.assuming}
     assert OF_THIS_LEVEL not in level.guarantee.promises[0].assuming
+
+
+@pytest.mark.parametrize("kind", [partial(S.DPDS, rate=0.4, count=50), partial(S.DPDG, epsilon=1)])
+def test_promises_of_helpers_say_that_they_rest_on_a_cipher(kind) -> None:
+    """There are more vectors than seeds: who could try all of these would know the vector."""
+    for helpers in (0, 2):
+        protocol = kind(9, delta=1e-3, helpers=helpers)
+        assert protocol.field(1000).modulus ** 9 > 2 ** (8 * SEED_BYTES)
+        for promise in protocol.guarantee.promises:
+            assert any("AES-256" in words for words in promise.assuming) == (helpers > 0)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..checks import printable, rounded_up
-from .types import DP, LIP, Against, Neighbours, Notion, Protected, Unit
+from .types import LIP, Against, Neighbours, Notion, Protected, Unit
 
 if TYPE_CHECKING:
     from .guarantee import Guarantee
