@@ -23,8 +23,8 @@ FOLLOWED = (
     "reach nobody but their receiver"
 )
 SEEDS = (
-    "shares are expanded from seeds of 32 bytes by AES-256, which nobody can distinguish from random "
-    "bytes: whoever could break it would see answers"
+    "shares are expanded from seeds of 32 bytes by AES-256, which nobody can distinguish from "
+    "random bytes: whoever could break it would see answers"
 )
 PRESENT = "the reports of these holders are in the result: people who dropped out hide nobody"
 COUNTED = (
