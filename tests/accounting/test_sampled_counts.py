@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from itertools import product
 
 import numpy as np
@@ -22,6 +23,7 @@ from sottovoce.accounting.pairs import SMALLEST
 from sottovoce.errors import GuaranteeError, ParameterError
 
 from . import reference
+from .exact import binomial, hockey_stick
 
 BOTH = ("add-remove", "substitute")
 
@@ -310,3 +312,20 @@ def test_a_published_bound_with_practically_everyone_in_the_sample_is_refused() 
 def test_a_search_for_a_rate_ends_at_the_smallest_numbers(delta: float) -> None:
     assert 1e-6 < largest_rate(1.0, delta, 100) < 1e-4
     assert 0 < largest_rate(1.0, delta, 1) <= 1.01 * delta
+
+
+@pytest.mark.parametrize("count", [5, 30, 100])
+def test_the_promise_says_that_everyone_counts_for_one_answer_only(count):
+    """One coin for two answers moves both counts at once: 126 times the delta for 100 holders."""
+    rate, delta = 0.39, 0.05 if count == 5 else 1e-6
+    promise = sampled_counts(count, rate, delta, neighbours="add-remove")
+    others = binomial(count - 1, rate)
+    without = {(i, j): p * q for i, p in enumerate(others) for j, q in enumerate(others)}
+    present: defaultdict[tuple[int, ...], float] = defaultdict(float)
+    for (i, j), probability in without.items():
+        present[i, j] += probability * (1 - rate)
+        present[i + 1, j + 1] += probability * rate
+    seen = hockey_stick(present, without, promise.epsilon)
+    assert seen > 2 * delta
+    assert count != 100 or seen == pytest.approx(1.2626e-4, rel=1e-3)
+    assert any(words.startswith("everyone counts for one answer") for words in promise.assuming)

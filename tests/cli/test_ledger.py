@@ -12,12 +12,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
-from sottovoce.collect.fingerprint import Fingerprint
 
 from .conftest import STUDY
 from .test_receipts import SAME, receipts
@@ -112,22 +109,6 @@ def test_sorted_answers_of_other_people_may_be_equal_by_chance(folder, run, fail
     # More people after them are noticed all the same, since nothing is given back then.
     Path("more.csv").write_bytes(csv([*answers, "car"]))
     assert "begins with the" in fails("randomise", "more.csv", *USUAL, "--out", "more.svr")
-
-
-@pytest.mark.parametrize("cut", [1, 3, 7, 64])
-def test_how_answers_come_in_chunks_does_not_matter(cut: int) -> None:
-    few = np.repeat(np.array([5, 6, 5, 7], np.uint64), [20, 3, 1, 11])
-    many = np.repeat(np.arange(400, dtype=np.uint64), np.arange(400) % 4)
-    for answers in (few, many):
-        whole, parts = (Fingerprint(bytes(32), ["a"]) for _ in range(2))
-        whole.add([answers])
-        for start in range(0, answers.size, cut):
-            parts.add([answers[start : start + cut]])
-        assert whole.content() == parts.content()
-        assert whole.content().certain == (answers is many)
-        if answers is few:
-            lengths = sorted(length for _, length in whole._runs.elements())
-            assert lengths == sorted(length for _, length in parts._runs.elements()) == [1, 3, 20]
 
 
 def test_records_are_known_again(folder, run, fails) -> None:

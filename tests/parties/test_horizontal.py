@@ -14,6 +14,7 @@ import sottovoce as sv
 from sottovoce import testing
 from sottovoce.checks import float_above
 from sottovoce.errors import AnswerError, EstimateError, ParameterError, SeededError, ShareError
+from sottovoce.noise import DiscreteLaplace
 from sottovoce.parties import Horizontal, curator
 from sottovoce.parties.methods.registry import ROWS
 from sottovoce.parties.receipts import Receipt
@@ -87,6 +88,21 @@ def test_one_promise_for_each_party_with_what_is_really_spent():
     hidden = study(3, neighbours="add-remove").guarantee.promises[0]
     assert hidden.unit.protects is Protected.PARTICIPATION
     assert hidden.neighbours is Neighbours.ADD_REMOVE
+
+
+@pytest.mark.parametrize("neighbours", ["substitution", "add-remove"])
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_promises_say_that_they_hold_for_one_row_of_each_person(rows, neighbours):
+    """All rows of one person move as many counts as there are of them."""
+    h = study(2, method="mh", neighbours=neighbours)
+    ((release,),) = h.releases(None)
+    law = DiscreteLaplace(release.scale)
+    here, there = law.log_pmf([0, 0]), law.log_pmf([rows, -rows])
+    lost = float((here - there)[: 2 if neighbours == "substitution" else 1].sum())
+    promise = h.guarantee.promises[0]
+    assert lost == pytest.approx(rows * promise.epsilon)
+    assert (lost <= promise.epsilon * (1 + 1e-9)) == (rows == 1)
+    assert any("nobody has more than one row" in sentence for sentence in promise.assuming)
 
 
 def test_routes_carry_the_noise_and_cost_of_each_release():

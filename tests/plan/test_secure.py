@@ -18,6 +18,7 @@ from sottovoce.contract.design import Requirement
 from sottovoce.errors import GuaranteeError, ParameterError
 from sottovoce.promise import LDP, Against
 from sottovoce.secure.designs import designs, largest_first_rate, role_costs, std_error
+from sottovoce.secure.promises import ONCE
 
 S = sv.secure
 SAMPLING = {"dpds", "tss"}
@@ -76,6 +77,9 @@ def test_ranked_beside_local_mechanisms_at_the_same_privacy():
         if x.provided:
             others = 31 if x.name == "tss" else 32  # who sees the result knows their own coin
             assert f"at least {others} holders other than" in x.guarantee.promises[0].assuming[0]
+    # What the protocols assume when they run is not left out of the plan.
+    secure = [x.guarantee.promises for x in plan if x.costs]
+    assert all(ONCE in promise.assuming for promises in secure for promise in promises)
     tss = plan.designs[3].guarantee.promises[0]
     assert tss.against is Against.SENDERS  # not S2 alone: the result is published
 

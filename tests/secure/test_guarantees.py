@@ -16,8 +16,10 @@ from sottovoce.errors import GuaranteeError, ParameterError, ShareError
 from sottovoce.noise import DiscreteGaussian
 from sottovoce.noise.binomial import log_pmf
 from sottovoce.promise import DP, LDP, Against, Guarantee, Neighbours
-from sottovoce.promise.assumptions import EVERY_ROUND
+from sottovoce.promise.assumptions import EVERY_ROUND, LEVEL_IS_PUBLIC
+from sottovoce.secure.grouped import OF_THIS_LEVEL
 from sottovoce.secure.promises import Size
+from sottovoce.sharing.seeds import SEED_BYTES
 from sottovoce.transport import Batch
 
 S = sv.secure
@@ -336,3 +338,26 @@ def test_after_several_rounds_those_who_dropped_out_are_among_those_who_may_coll
     assert "drop out" in twice[0]
     assert "beside" not in twice[0]
     assert EVERY_ROUND in twice
+
+
+def test_levels_say_that_holders_at_other_levels_hide_nobody() -> None:
+    """100 holders of every answer are 50 at each of two levels, who hide one another alone."""
+    level = S.DPDS(2, rate=0.4, count=100, delta=1e-6)
+    menu = S.Grouped({"a": level, "b": level})
+    run = menu.simulate([0, 0, 1, 1] * 100, level=["a", "b"] * 200)
+    kept = accounting.sampled_counts_epsilon(1e-6, 50, 0.4, insiders=1)
+    for guarantee in (menu.guarantee, run.guarantee, run.estimate.guarantee):
+        assert guarantee.promises[0].epsilon < 0.7 * kept
+        for promise in guarantee.promises:
+            assert {OF_THIS_LEVEL, LEVEL_IS_PUBLIC} <= {*promise.assuming}
+    assert OF_THIS_LEVEL not in level.guarantee.promises[0].assuming
+
+
+@pytest.mark.parametrize("kind", [partial(S.DPDS, rate=0.4, count=50), partial(S.DPDG, epsilon=1)])
+def test_promises_of_helpers_say_that_they_rest_on_a_cipher(kind) -> None:
+    """There are more vectors than seeds: who could try all of these would know the vector."""
+    for helpers in (0, 2):
+        protocol = kind(9, delta=1e-3, helpers=helpers)
+        assert protocol.field(1000).modulus ** 9 > 2 ** (8 * SEED_BYTES)
+        for promise in protocol.guarantee.promises:
+            assert any("AES-256" in words for words in promise.assuming) == (helpers > 0)

@@ -77,7 +77,8 @@ def sampled_counts_delta(
     Returns
     -------
     float
-        Never 0 where the number is only too small for a float.
+        Never 0 where the number is only too small for a float. Everyone counts for one item: with
+        one coin for several, more is seen.
 
     Examples
     --------
@@ -262,6 +263,8 @@ def sampled_counts(
         assuming=(
             f"every answer has at least {others:,} holders other than the person, who do not work "
             "together with anyone who sees the counts",
+            "everyone counts for one answer only: someone who counts for several is seen in all of "
+            "them at once",
             f"everyone enters the sample by their own coin flip, with probability {rate:g}{again}, "
             "and keeps the outcome secret",
             "nothing but the counts of the sample is seen",

@@ -7,10 +7,12 @@ ledger's folder: without them a digest reveals nothing about the answers, howeve
 **Equal by chance.** Other people's answers may be equal as well. Under any distribution of
 independent answers a sequence x of n answers with c_v answers v has probability at most Π
 (c_v/n)^{c_v}, so that −Σ c_v log₂(c_v/n) bits are what a coincidence costs at least. Answers that
-are sorted are not independent: then only the counts must be equal. So the runs of equal answers,
-each a value and a length, must have as many bits as well. From `CERTAIN` bits on, equal answers are
-taken to be the same people's. Below, giving the first person's report for the second would show
-that they answer alike, so that only the same file counts as the same people.
+are sorted are not independent: then only the counts must be equal, which are log₂(n! / Π c_v!) bits
+less. So the order adds at most what runs of equal answers can have chosen, a place and a value for
+each run beyond one for every value; and the runs, each a value and a length, must have as many bits
+as well. From `CERTAIN` bits on, equal answers are taken to be the same people's. Below, giving the
+first person's report for the second would show that they answer alike, so that only the same file
+counts as the same people.
 
 **Rows added or changed.** The digest is taken at every power of two of rows as well, and at the
 lengths of all earlier releases, so that two versions of a file are known by the people that they
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -90,6 +93,7 @@ class Fingerprint:
     rows: int = 0
     _bits: float = 0.0
     _bits_of_runs: float = 0.0
+    _bits_of_counts: float = 0.0  # and of what the order adds to them
     _counts: Counter[int] = field(default_factory=Counter)
     _runs: Counter[tuple[int, int]] = field(default_factory=Counter)  # by value and length
     _last: tuple[int, int] = (0, 0)  # value and length of the run that may go on
@@ -164,6 +168,11 @@ class Fingerprint:
         self._counts.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
         self._count_runs(mixed)
         self._bits, self._bits_of_runs = _bits_of(self._counts), _bits_of(self._runs)
+        # Of sorted answers each value has one run.
+        more_runs = self._runs.total() + 1 - len(self._counts)
+        orders = _bits_of_orders(self._counts)
+        order = min(orders, more_runs * math.log2(self._counts.total() * len(self._counts)))
+        self._bits_of_counts = self._bits - orders + order
 
     def _count_runs(self, mixed: NDArray[np.uint64]) -> None:
         starts = np.flatnonzero(np.append(True, mixed[1:] != mixed[:-1]))
@@ -195,13 +204,19 @@ class Fingerprint:
 
     @property
     def _certain(self) -> bool:
-        return min(self._bits, self._bits_of_runs) >= CERTAIN
+        return min(self._bits, self._bits_of_runs, self._bits_of_counts) >= CERTAIN
 
 
 def _bits_of(counts: Counter[Any]) -> float:
     """−Σ c log₂(c/n)."""
     each = np.array(list(counts.values()), float)
     return float(-(each * np.log2(each / each.sum())).sum())
+
+
+def _bits_of_orders(counts: Counter[Any]) -> float:
+    """log₂(n! / Π c!): in how many orders answers with these counts can stand."""
+    orders = math.lgamma(counts.total() + 1) - sum(math.lgamma(c + 1) for c in counts.values())
+    return orders / math.log(2)
 
 
 def _set_tags(domain: Options, column: Any) -> NDArray[np.uint64]:

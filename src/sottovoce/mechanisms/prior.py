@@ -153,8 +153,9 @@ class Prior:
         ranges = [f"{a:.4g} to {b:.4g}" for a, b in pairs]
         likely = _list_words(labels, [f"{p:.4g}" for p in self.point] if self.point else ranges)
         return (
-            f"whoever looks believes beforehand that the answer is {likely}, and knows nothing "
-            "more about this person; for any other belief only the promise without a prior holds"
+            f"whoever looks believes beforehand that the answer is {likely}, whatever others "
+            "answer, and knows nothing more about this person; for any other belief only the "
+            "promise without a prior holds"
         )
 
     def vouched(self, labels: Sequence[Label]) -> str:

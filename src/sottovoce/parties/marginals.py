@@ -34,7 +34,9 @@ _MOST_CELLS = 1 << 26
 
 # What promises assume, as sentences.
 SEVERAL = (
-    "a person in the data of several parties is protected by the sum of what these parties spend"
+    "nobody has more than one row in a party's data; two rows of one person cost twice as much, "
+    "and a person in the data of several parties is protected by the sum of what these parties "
+    "spend"
 )
 COMPUTATIONAL = (
     "masks are computed from X25519 and AES, which an observer cannot break; every party uses the "

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..checks import printable, rounded_up
-from .types import DP, LIP, Against, Neighbours, Notion, Protected, Unit
+from .types import LIP, Against, Neighbours, Notion, Protected, Unit
 
 if TYPE_CHECKING:
     from .guarantee import Guarantee
@@ -228,8 +228,7 @@ def neighbours_words(promise: Promise) -> str:
         return "the data with one person and the data without them"
     if promise.neighbours is Neighbours.UNSTATED:
         return "any two neighbouring data sets, as one round defines them"
-    others = " of one person, with everyone else's unchanged" if promise.notion is DP else ""
-    return f"any two {_NOUNS[promise.unit.protects]}{others}"
+    return f"any two {_NOUNS[promise.unit.protects]} of one person, with everyone else's unchanged"
 
 
 def _reported(answers: int, whom: str, together: str) -> str:

@@ -91,9 +91,9 @@ def _offered(asked: Requirement, protocol: Protocol) -> Iterator[Design]:
         report_bytes=math.ceil(costs["user"].sent),
         decode_steps=list(costs.values())[-1].additions,
         guarantee=(
-            protocol.promise_at(epsilon)
+            protocol.with_assumptions(protocol.promise_at(epsilon))
             if isinstance(protocol, TSS)
-            else protocol.promise(n, None, 1)
+            else protocol.promised(n, None, 1)
         ),
         costs=costs,
         provided=provided,

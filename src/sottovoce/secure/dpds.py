@@ -8,7 +8,7 @@ promise is perfect; whoever sees the result and holds an answer knows their own 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..checks import checked_count
@@ -18,7 +18,7 @@ from ..transport import Machine
 from .dpcs import Sampling
 from .everyone import Aggregator, SharingUsers
 from .helpers import Helper, SeedingUsers
-from .promises import FOLLOWED, ROSTER, Sizes, local_promise, repetition
+from .promises import FOLLOWED, ROSTER, SEEDS, Sizes, local_promise, repetition
 from .protocol import Prepared, Protocol
 from .receiving import Flags, Setting
 
@@ -73,11 +73,14 @@ class SecureSum(Protocol):
         """The promise about the result, beside that about the shares alone."""
         if not result.promises:
             return result
+        also: tuple[str, ...] = ()
         against, unless = Against.COALITION, "none of them sees the result"
         if self.helpers_for(people):
             against, unless = Against.HELPERS, "one helper works together with nobody"
+            also = (SEEDS,)
         alone = local_promise(0.0, against, unless, FOLLOWED, *repetition(rounds))
-        return Guarantee((*result.promises, alone))
+        promises = (replace(p, assuming=(*p.assuming, *also)) for p in (*result.promises, alone))
+        return Guarantee(tuple(promises))
 
 
 @dataclass(frozen=True, eq=False, init=False)

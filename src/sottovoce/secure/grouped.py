@@ -19,8 +19,14 @@ from ..errors import ParameterError
 from ..estimate.combine import combine, with_guarantee
 from ..estimate.estimate import Estimate
 from ..promise import Guarantee
+from ..promise.assumptions import LEVEL_IS_PUBLIC
 from ..randomness import Source
 from .protocol import Protocol, Run
+
+OF_THIS_LEVEL = (
+    "people are counted within this level: holders of an answer and those who add noise are people "
+    "who chose it, since those of other levels hide nobody"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +119,10 @@ def _by_level(guarantees: Mapping[str, Guarantee]) -> Guarantee:
     for guarantee in guarantees.values():
         if not guarantee.promises:
             return guarantee
+    also = LEVEL_IS_PUBLIC, OF_THIS_LEVEL
     return Guarantee(
         tuple(
-            replace(promise, unit=promise.unit.at_level(name))
+            replace(promise, unit=promise.unit.at_level(name), assuming=(*promise.assuming, *also))
             for name, guarantee in guarantees.items()
             for promise in guarantee.promises
         )

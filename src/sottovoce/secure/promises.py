@@ -22,6 +22,10 @@ FOLLOWED = (
     "everyone follows the protocol; false but well-formed answers are not detected, and shares "
     "reach nobody but their receiver"
 )
+SEEDS = (
+    "shares are expanded from seeds of 32 bytes by AES-256, which nobody can distinguish from "
+    "random bytes: whoever could break it would see answers"
+)
 PRESENT = "the reports of these holders are in the result: people who dropped out hide nobody"
 COUNTED = (
     "hosts count all rounds of this question and protocol in which their people drew coins; those "

@@ -228,8 +228,11 @@ class Protocol(ABC):
     def promised(
         self, people: int, senders: Flags | None, rounds: int, earlier: Sizes = None
     ) -> Guarantee:
-        """The promise, with what all protocols assume of other releases and missing answers."""
-        guarantee = self.promise(people, senders, rounds, earlier)
+        """The promise, with what all protocols assume."""
+        return self.with_assumptions(self.promise(people, senders, rounds, earlier))
+
+    def with_assumptions(self, guarantee: Guarantee) -> Guarantee:
+        """A guarantee with what all protocols assume of other releases and missing answers."""
         also = (ONCE, *(WHO_ANSWERED,) * (self.domain.missing == "public"))
         promises = (replace(p, assuming=(*p.assuming, *also)) for p in guarantee.promises)
         return Guarantee(tuple(promises), guarantee.reason)
