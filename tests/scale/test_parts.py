@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -35,7 +36,7 @@ from sottovoce.errors import (
     TransportError,
     WireError,
 )
-from sottovoce.files import files_of
+from sottovoce.files import check_output, files_of
 from sottovoce.scale import spark
 from sottovoce.scale.dataset import count_task, tasks_of
 
@@ -529,6 +530,35 @@ def test_links_are_followed_but_not_in_circles(tmp_path, monkeypatch) -> None:
     files = ["a/a.svr", "a/itself.svr", "a/other/b.svr"]
     for names in ("a", "a/**", "a*", "a/**/*.svr", "a/**/**/*"):
         assert files_of(names) == files
+
+
+def test_a_link_to_itself_is_a_file_that_cannot_be_read(tmp_path) -> None:
+    mechanism = sv.GRR(5, epsilon=1.0)
+    reports = mechanism.randomise([1] * 10)
+    reports.to_parquet(tmp_path / "a.parquet")
+    (tmp_path / "itself.svr").symlink_to("itself.svr")
+    with pytest.raises(FileError, match="1 of 2 files cannot be read"):
+        sv.scale.aggregate(mechanism, tmp_path)
+    with pytest.warns(SkippedWarning, match="itself.svr"):
+        counts = sv.scale.aggregate(mechanism, tmp_path, skip_bad=True)
+    assert counts == mechanism.aggregate(reports)
+    check_output(tmp_path / "new.sva", tmp_path / "itself.svr", force=False)
+
+
+def test_a_link_out_of_reach_does_not_stop_the_others(tmp_path, monkeypatch) -> None:
+    output = tmp_path / "counts.sva"
+    output.write_bytes(b"")
+    stat = os.stat
+
+    def closed(path: object, **options: Any) -> object:
+        if str(path).endswith("closed.svr"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return stat(path, **options)
+
+    monkeypatch.setattr("os.stat", closed)
+    check_output(output, tmp_path / "closed.svr", force=True)
+    with pytest.raises(FileError, match="is one of the inputs"):
+        check_output(output, tmp_path / "closed.svr", output, force=True)
 
 
 def test_hidden_folders_are_not_even_looked_into(tmp_path, monkeypatch) -> None:
