@@ -36,7 +36,7 @@ from sottovoce.errors import (
     TransportError,
     WireError,
 )
-from sottovoce.files import check_output, files_of
+from sottovoce.files import check_output, files_of, read_file
 from sottovoce.scale import spark
 from sottovoce.scale.dataset import count_task, tasks_of
 
@@ -559,6 +559,19 @@ def test_a_link_out_of_reach_does_not_stop_the_others(tmp_path, monkeypatch) -> 
     check_output(output, tmp_path / "closed.svr", force=True)
     with pytest.raises(FileError, match="is one of the inputs"):
         check_output(output, tmp_path / "closed.svr", output, force=True)
+
+
+def test_a_number_sign_in_an_address_belongs_to_the_name(tmp_path) -> None:
+    for name in ("a/1.svr", "a#b/2.svr", "a#c.svr", "a/c.svr"):
+        Path(tmp_path, name).parent.mkdir(exist_ok=True)
+        Path(tmp_path, name).write_text(name)
+    store = f"file://{tmp_path}"
+    assert files_of(f"{store}/a#b") == [f"{store}/a#b/2.svr"]
+    assert files_of(f"{store}/a#b/*") == files_of(f"{store}/a#b")
+    for address in (f"{store}/a#c.svr", f"{store}/a%23c.svr"):
+        assert read_file(address) == b"a#c.svr"
+    with pytest.raises(FileError, match="cannot read"):
+        read_file(f"{store}/a/1.svr#2")
 
 
 def test_hidden_folders_are_not_even_looked_into(tmp_path, monkeypatch) -> None:
