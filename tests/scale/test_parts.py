@@ -139,6 +139,24 @@ def test_large_counts_come_from_spark_in_pieces_and_small_jobs(grr, monkeypatch)
     assert sizes == [7, 2, 1]
 
 
+def test_a_bad_file_whose_name_is_no_text_is_listed_by_spark(tmp_path) -> None:
+    collection = sv.GRR(5, epsilon=1.0)
+    reports_of(collection).to_parquet(tmp_path / "a.parquet")
+    name = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.svr"))
+    try:
+        name.write_text("commute\ncar\n")
+    except OSError:
+        pytest.skip("names of files are text here")
+
+    def engine(job, parts):
+        return spark.on_spark(Session(), count_task, job, [[part] for part in parts])
+
+    counted = count_files(files_of(tmp_path), collection, engine=engine, skip_bad=True)
+    assert counted.aggregate.reports > 0
+    (reason,) = counted.skipped.values()
+    assert r"\udcff.svr' is a table of answers" in reason
+
+
 def test_whatever_spark_raises_is_one_of_our_errors() -> None:
     class Lost:
         def range(self, *_: int):
