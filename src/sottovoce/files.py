@@ -188,7 +188,11 @@ def state_path(variable: str, name: str, no_home: str) -> Path:
 
 
 def _same(a: Path, b: Path) -> bool:
-    return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
+    if os.path.realpath(a) == os.path.realpath(b):
+        return True
+    with suppress(OSError):  # one is not there, or out of reach: reading it says so
+        return a.samefile(b)
+    return False
 
 
 def read_file(path: str | os.PathLike[str], *, most: int | None = None) -> bytes:
@@ -259,7 +263,7 @@ def identity(path: str) -> object:
         if about.st_nlink > 1:  # else a file system without proper numbers need not be trusted
             return about.st_dev, about.st_ino
     with suppress(ValueError):  # a zero byte in the name
-        return str(Path(path).resolve())
+        return os.path.realpath(path)
     return path
 
 

@@ -18,7 +18,8 @@ from .errors import FileError, MissingExtraError
 
 WILD = re.compile(r"[*\[]")  # of a pattern; a question mark begins the options
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+", re.IGNORECASE)  # a path keeps one slash of two
-_PRINTED = "".join(map(chr, range(33, 127)))  # what an address has as it is
+# What an address has as it is; # belongs to a name, and does not begin a part of the object.
+_PRINTED = "".join(map(chr, range(33, 127))).replace("#", "")
 _SECRET = re.compile(r"secret|passw|token|key|sig", re.IGNORECASE)  # in the names of options
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import sottovoce as sv
-from sottovoce import kernels, scale
+from sottovoce import kernels, parallel, scale
 from sottovoce.cli import main
 from sottovoce.errors import MissingExtraError, ParameterError
 from sottovoce.kernels import count
@@ -151,22 +152,61 @@ def test_walsh_hadamard(size) -> None:
     assert np.array_equal(table, wanted)
 
 
-@gpu
-@pytest.mark.parametrize("sizes", [(3,), (2, 4), (8, 8, 8), (5, 3, 2, 4), (70, 2)])
-def test_expected_cells(sizes) -> None:
-    n, many = 700, 3
+def arrays_of_cells(sizes: tuple[int, ...], n: int) -> list[np.ndarray]:
+    """Patterns, their laws and three fits to them, as the step over cells takes them."""
+    many = 3
     bits = [min(4, size - k) for size in sizes for k in range(0, size, 4)]
     codes = np.stack([RNG.integers(0, 1 << many_bits, n, np.uint8) for many_bits in bits], axis=1)
     half = 1 << (len(sizes) - 1)
     laws = np.tile(RNG.random((50, 2, half)), max(1, 8 // half))
     law, p = RNG.integers(0, 50, n, np.int32), RNG.random((many, int(np.prod(sizes))))
     counts = RNG.integers(0, 5, (many, n)).astype(float)
-    arrays = (codes, np.zeros(n, np.int64), law, laws, np.array(sizes), p, counts)
+    return [codes, np.zeros(n, np.int64), law, laws, np.array(sizes), p, counts]
+
+
+def same_cells_as_on_the_cpu(sizes: tuple[int, ...], n: int = 700) -> None:
+    arrays = arrays_of_cells(sizes, n)
+    p, counts = arrays[-2:]
     ours, theirs = ((np.zeros_like(p), np.zeros_like(counts)) for _ in range(2))
     kernels.count.expected_cells(*arrays, *theirs, 0, n)
     cuda.expected_cells(*arrays, *ours, 0, n)
     for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-11)
+
+
+@gpu
+@pytest.mark.parametrize("sizes", [(3,), (2, 4), (8, 8, 8), (5, 3, 2, 4), (70, 2)])
+def test_expected_cells(sizes) -> None:
+    same_cells_as_on_the_cpu(sizes)
+
+
+@pytest.mark.parametrize("sizes", [(16, 16, 16), (8, 8, 8, 8), (17, 17, 17), (2, 2, 2, 2, 2)])
+def test_tables_that_a_device_cannot_take_are_fitted_on_all_cores(
+    sizes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Devices differ in how much the threads of a block can share: this one has 64 KiB."""
+
+    def device(number: int = 0) -> SimpleNamespace:
+        return SimpleNamespace(id=number, attributes={"MaxSharedMemoryPerBlockOptin": 1 << 16})
+
+    monkeypatch.setattr(cuda, "_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(Device=device)))
+    monkeypatch.setenv("SOTTOVOCE_THREADS", "2")
+    threads = set()
+
+    def over_ranges(action, size: int, *, work: int) -> list[np.ndarray]:
+        def noted(part: slice) -> np.ndarray:
+            threads.add(threading.get_ident())
+            return action(part)
+
+        return parallel.over_ranges(noted, size, work=100 * work)
+
+    monkeypatch.setattr(cuda, "over_ranges", over_ranges)
+    cuda._shared_memory.cache_clear()
+    try:
+        same_cells_as_on_the_cpu(sizes, 7000)
+    finally:
+        cuda._shared_memory.cache_clear()
+    assert len(threads) == 2
 
 
 @gpu

@@ -51,12 +51,13 @@ def test_what_comes_before_an_error_is_still_given(threads: str) -> None:
 @threads
 def test_few_items_are_begun_before_they_are_wanted(threads: str) -> None:
     asked: list[int] = []
+    before = threading.active_count()  # a server of other tests may run
     items = (asked.append(k) or k for k in range(50))
     results = parallel.in_order(lambda x: x, parallel.ahead(items))
     next(results)
     results.close()
     assert len(asked) <= 10
-    assert threading.active_count() < 10
+    assert threading.active_count() < before + 8
 
 
 @threads

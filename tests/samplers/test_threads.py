@@ -240,6 +240,25 @@ if child == 0:
     os._exit(7)
 """
 
+LOADING = """
+loads = threading.Event()
+def load_and_compile():
+    with compiling._lock:
+        loads.set()
+        time.sleep(0.5)
+        from numba.core.compiler_lock import global_compiler_lock
+        global_compiler_lock.acquire()
+    time.sleep(0.5)
+    global_compiler_lock.release()
+threading.Thread(target=load_and_compile).start()
+loads.wait()
+child = os.fork()
+if child == 0:
+    from numba.core.compiler_lock import global_compiler_lock
+    with global_compiler_lock:
+        os._exit(7)
+"""
+
 WAITING = """
 end = time.monotonic() + 60 * ("no locks" not in sys.argv) + 8
 while time.monotonic() < end:
@@ -256,8 +275,16 @@ os._exit(0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
-@pytest.mark.parametrize("arguments", [[], ["no locks"]])
-@pytest.mark.parametrize("forking", [COMPILING, INTERPRETING], ids=["compiles", "interprets"])
+@pytest.mark.parametrize(
+    ("forking", "arguments"),
+    [
+        pytest.param(COMPILING, [], id="compiles"),
+        pytest.param(COMPILING, ["no locks"], id="compiles, no locks"),
+        pytest.param(INTERPRETING, [], id="interprets"),
+        pytest.param(INTERPRETING, ["no locks"], id="interprets, no locks"),
+        pytest.param(LOADING, [], id="loads the compiler"),
+    ],
+)
 def test_a_fork_while_another_thread_works(tmp_path, forking: str, arguments: list[str]) -> None:
     """Without holding the locks of kernels, the planted fault, the child waits for ever."""
     done = subprocess.run(

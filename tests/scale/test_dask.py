@@ -371,3 +371,24 @@ def test_a_cluster_needs_an_engine_of_several_machines(command) -> None:
     result = command("--out", "counts.sva", "--engine", "cpu")
     assert result.exit_code == 1
     assert "--cluster is for --engine dask or spark" in result.stderr
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_ctrl_c_ends_what_runs_on_spark_though_its_handler_fails(twice: bool) -> None:
+    calls = []
+
+    def cancel_jobs(*_: object) -> None:
+        calls.append("cancel")
+        if twice and len(calls) == 1:
+            signal.raise_signal(signal.SIGINT)
+        raise ConnectionError("Java is busy")
+
+    before = signal.signal(signal.SIGINT, cancel_jobs)
+    try:
+        for _ in range(2):  # the jobs of a later count are cancelled, too
+            with pytest.raises(KeyboardInterrupt), clusters._ctrl_c_ends():
+                signal.raise_signal(signal.SIGINT)
+        assert calls == ["cancel"] * 2
+        assert signal.getsignal(signal.SIGINT) is cancel_jobs
+    finally:
+        signal.signal(signal.SIGINT, before)

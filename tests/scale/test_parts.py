@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -35,7 +36,7 @@ from sottovoce.errors import (
     TransportError,
     WireError,
 )
-from sottovoce.files import files_of
+from sottovoce.files import check_output, files_of, read_file
 from sottovoce.scale import spark
 from sottovoce.scale.dataset import count_task, tasks_of
 
@@ -136,6 +137,24 @@ def test_large_counts_come_from_spark_in_pieces_and_small_jobs(grr, monkeypatch)
         monkeypatch.setattr(spark, "_PIECE", piece)
         assert count_files(files_of(folder), collection, engine=engine(size)).aggregate == whole
     assert sizes == [7, 2, 1]
+
+
+def test_a_bad_file_whose_name_is_no_text_is_listed_by_spark(tmp_path) -> None:
+    collection = sv.GRR(5, epsilon=1.0)
+    reports_of(collection).to_parquet(tmp_path / "a.parquet")
+    name = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.svr"))
+    try:
+        name.write_text("commute\ncar\n")
+    except OSError:
+        pytest.skip("names of files are text here")
+
+    def engine(job, parts):
+        return spark.on_spark(Session(), count_task, job, [[part] for part in parts])
+
+    counted = count_files(files_of(tmp_path), collection, engine=engine, skip_bad=True)
+    assert counted.aggregate.reports > 0
+    (reason,) = counted.skipped.values()
+    assert r"\udcff.svr' is a table of answers" in reason
 
 
 def test_whatever_spark_raises_is_one_of_our_errors() -> None:
@@ -529,6 +548,48 @@ def test_links_are_followed_but_not_in_circles(tmp_path, monkeypatch) -> None:
     files = ["a/a.svr", "a/itself.svr", "a/other/b.svr"]
     for names in ("a", "a/**", "a*", "a/**/*.svr", "a/**/**/*"):
         assert files_of(names) == files
+
+
+def test_a_link_to_itself_is_a_file_that_cannot_be_read(tmp_path) -> None:
+    mechanism = sv.GRR(5, epsilon=1.0)
+    reports = mechanism.randomise([1] * 10)
+    reports.to_parquet(tmp_path / "a.parquet")
+    (tmp_path / "itself.svr").symlink_to("itself.svr")
+    with pytest.raises(FileError, match="1 of 2 files cannot be read"):
+        sv.scale.aggregate(mechanism, tmp_path)
+    with pytest.warns(SkippedWarning, match="itself.svr"):
+        counts = sv.scale.aggregate(mechanism, tmp_path, skip_bad=True)
+    assert counts == mechanism.aggregate(reports)
+    check_output(tmp_path / "new.sva", tmp_path / "itself.svr", force=False)
+
+
+def test_a_link_out_of_reach_does_not_stop_the_others(tmp_path, monkeypatch) -> None:
+    output = tmp_path / "counts.sva"
+    output.write_bytes(b"")
+    stat = os.stat
+
+    def closed(path: object, **options: Any) -> object:
+        if str(path).endswith("closed.svr"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return stat(path, **options)
+
+    monkeypatch.setattr("os.stat", closed)
+    check_output(output, tmp_path / "closed.svr", force=True)
+    with pytest.raises(FileError, match="is one of the inputs"):
+        check_output(output, tmp_path / "closed.svr", output, force=True)
+
+
+def test_a_number_sign_in_an_address_belongs_to_the_name(tmp_path) -> None:
+    for name in ("a/1.svr", "a#b/2.svr", "a#c.svr", "a/c.svr"):
+        Path(tmp_path, name).parent.mkdir(exist_ok=True)
+        Path(tmp_path, name).write_text(name)
+    store = f"file://{tmp_path}"
+    assert files_of(f"{store}/a#b") == [f"{store}/a#b/2.svr"]
+    assert files_of(f"{store}/a#b/*") == files_of(f"{store}/a#b")
+    for address in (f"{store}/a#c.svr", f"{store}/a%23c.svr"):
+        assert read_file(address) == b"a#c.svr"
+    with pytest.raises(FileError, match="cannot read"):
+        read_file(f"{store}/a/1.svr#2")
 
 
 def test_hidden_folders_are_not_even_looked_into(tmp_path, monkeypatch) -> None:

@@ -62,11 +62,13 @@ def _hold_locks() -> None:
 
     The child has the thread that forks alone, which can give the locks back.
     """
-    numba = sys.modules.get("numba.core.compiler_lock")
-    held = [_turn, _lock, *([] if numba is None else [numba.global_compiler_lock])]
-    for lock in held:
-        lock.acquire()
-    _held[:] = held
+    _turn.acquire()
+    _lock.acquire()
+    # Not before: who had the lock may have loaded numba meanwhile, and be compiling.
+    others = getattr(sys.modules.get("numba.core.compiler_lock"), "global_compiler_lock", None)
+    if others is not None:
+        others.acquire()
+    _held[:] = [_turn, _lock, *([] if others is None else [others])]
 
 
 def _give_locks_back() -> None:

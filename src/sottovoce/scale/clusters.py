@@ -8,9 +8,11 @@ import re
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
+from types import FrameType
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -203,9 +205,40 @@ def _spark(address: str | None) -> Iterator[Any]:
             "of a cluster that runs"
         ) from error
     try:
-        yield session
+        with _ctrl_c_ends():
+            yield session
     finally:
         session.stop()
+
+
+@contextmanager
+def _ctrl_c_ends() -> Iterator[None]:
+    """Let Ctrl-C end what is done inside, whatever becomes of the handler that there is.
+
+    Spark's cancels its jobs first. It fails where Java has gone, and where Ctrl-C comes twice.
+    """
+    cancel = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(cancel):
+        yield
+        return
+    cancelling = False
+
+    def end(number: int, frame: FrameType | None) -> None:
+        nonlocal cancelling
+        if not cancelling:
+            cancelling = True
+            try:
+                with suppress(Exception):
+                    cancel(number, frame)
+            finally:
+                cancelling = False
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, cancel)
 
 
 def _reason(error: Exception, address: str | None) -> str:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache, reduce, wraps
 from typing import Any
 
 import numpy as np
@@ -25,182 +25,16 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..errors import MissingExtraError, ParameterError
+from ..parallel import over_ranges
+from .cuda_source import SOURCE
 
 _THREADS = 256
-_VALUES = 16  # of one thread, as in the source below
+_VALUES = 16  # of one thread, as in the source
 _CHUNK = 1 << 16  # reports of one block
 _PIECE = 1 << 28  # bytes of reports that are on the device at a time
-_MOST_CELLS = 4096  # whose probabilities fit into shared memory
+_MOST_CELLS = 4096  # of a table
 _MOST_VALUES = 64  # of an attribute: its bits are one word
 _MOST_AXES = 4
-
-_SOURCE = r"""
-extern "C" {
-
-#define TILE 1024  // reports in shared memory
-#define VALUES 16  // of one thread: _VALUES
-
-__global__ void hash_support(const unsigned *a, const unsigned *b, const unsigned *codes,
-                             const unsigned mask, const unsigned width, const long long reports,
-                             const int chunk, const int values, unsigned long long *counts)
-{
-    __shared__ uint2 tile[TILE];
-    const int first = blockIdx.x * blockDim.x * VALUES + threadIdx.x;
-    unsigned c[VALUES], n[VALUES];
-    #pragma unroll
-    for (int k = 0; k < VALUES; k++) {
-        const int v = first + k * blockDim.x;
-        c[k] = v < values ? codes[v] : 0;
-        n[k] = 0;
-    }
-    const long long begin = (long long)blockIdx.y * chunk;
-    const long long end = begin + chunk < reports ? begin + chunk : reports;
-    for (long long start = begin; start < end; start += TILE) {
-        const int many = end - start < TILE ? end - start : TILE;
-        __syncthreads();
-        for (int i = threadIdx.x; i < many; i += blockDim.x)
-            tile[i] = make_uint2(a[start + i], b[start + i]);
-        __syncthreads();
-        if (mask == 0xFFFFFFFFu) {
-            #pragma unroll 4
-            for (int i = 0; i < many; i++) {
-                const uint2 r = tile[i];
-                #pragma unroll
-                for (int k = 0; k < VALUES; k++) n[k] += (r.x * c[k] + r.y) < width;
-            }
-        } else {
-            #pragma unroll 4
-            for (int i = 0; i < many; i++) {
-                const uint2 r = tile[i];
-                #pragma unroll
-                for (int k = 0; k < VALUES; k++) n[k] += ((r.x * c[k] + r.y) & mask) < width;
-            }
-        }
-    }
-    #pragma unroll
-    for (int k = 0; k < VALUES; k++) {
-        const int v = first + k * blockDim.x;
-        if (v < values && n[k]) atomicAdd(counts + v, (unsigned long long)n[k]);
-    }
-}
-
-__global__ void column_counts(const unsigned *rows, const long long many, const int words,
-                              const int chunk, unsigned long long *counts)
-{
-    const int word = blockIdx.x * blockDim.x + threadIdx.x;
-    if (word >= words) return;
-    const long long begin = ((long long)blockIdx.y * blockDim.y + threadIdx.y) * chunk;
-    const long long end = begin + chunk < many ? begin + chunk : many;
-    unsigned total[32];
-    #pragma unroll
-    for (int j = 0; j < 32; j++) total[j] = 0;
-    for (long long start = begin; start < end; start += 255) {
-        const long long stop = start + 255 < end ? start + 255 : end;
-        unsigned sums[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-        for (long long i = start; i < stop; i++) {
-            const unsigned w = rows[i * words + word];
-            #pragma unroll
-            for (int j = 0; j < 8; j++) sums[j] += (w >> j) & 0x01010101u;
-        }
-        #pragma unroll
-        for (int j = 0; j < 8; j++)
-            #pragma unroll
-            for (int byte = 0; byte < 4; byte++)
-                total[8 * byte + j] += (sums[j] >> (8 * byte)) & 0xFFu;
-    }
-    #pragma unroll
-    for (int j = 0; j < 32; j++)
-        if (total[j]) atomicAdd(counts + 32 * word + j, (unsigned long long)total[j]);
-}
-
-__global__ void butterfly(long long *table, const long long pairs, const int half)
-{
-    const long long t = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (t >= pairs) return;
-    const long long low = (t / half) * 2 * half + t % half;
-    const long long x = table[low], y = table[low + half];
-    table[low] = x + y;
-    table[low + half] = x - y;
-}
-
-__device__ double likelihood(const double *laws, const int law, const int leaf, const int u)
-{
-    return laws[((long long)law * 2 + (u & 1)) * leaf + (u >> 1)];  // the last axis comes first
-}
-
-__global__ void cell_densities(const unsigned long long *bits, const int *law, const double *laws,
-                               const int *digits, const double *p, const double *counts,
-                               const long long patterns, const int axes, const int cells,
-                               const int many, const int leaf, double *densities, double *weights)
-{
-    extern __shared__ double shared[];
-    int *place = (int *)(shared + cells);
-    const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    unsigned long long own[4];
-    double likely[16];
-    if (i < patterns) {
-        for (int a = 0; a < axes; a++) own[a] = bits[i * axes + a];
-        for (int u = 0; u < 1 << axes; u++) likely[u] = likelihood(laws, law[i], leaf, u);
-    }
-    for (int c = threadIdx.x; c < cells * axes; c += blockDim.x) place[c] = digits[c];
-    for (int f = 0; f < many; f++) {
-        __syncthreads();
-        for (int c = threadIdx.x; c < cells; c += blockDim.x)
-            shared[c] = p[(long long)f * cells + c];
-        __syncthreads();
-        if (i >= patterns) continue;
-        double density = 0;
-        for (int c = 0; c < cells; c++) {
-            int u = 0;
-            for (int a = 0; a < axes; a++) u = 2 * u + (int)((own[a] >> place[c * axes + a]) & 1);
-            density += likely[u] * shared[c];
-        }
-        density = fmax(density, 1e-300);
-        densities[f * patterns + i] = density;
-        weights[f * patterns + i] = counts[f * patterns + i] / density;
-    }
-}
-
-__global__ void cell_sums(const unsigned long long *bits, const int *law, const double *laws,
-                          const int *digits, const double *weights, const long long patterns,
-                          const int axes, const int cells, const int many, const int leaf,
-                          const int f, double *back)
-{
-    extern __shared__ double sums[];
-    int *place = (int *)(sums + cells);
-    for (int c = threadIdx.x; c < cells; c += blockDim.x) sums[c] = 0;
-    for (int c = threadIdx.x; c < cells * axes; c += blockDim.x) place[c] = digits[c];
-    __syncthreads();
-    const long long stride = (long long)gridDim.x * blockDim.x;
-    const long long first = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    const long long rounds = (patterns + stride - 1) / stride;
-    for (long long r = 0; r < rounds; r++) {
-        const long long i = first + r * stride;
-        unsigned long long own[4] = {0, 0, 0, 0};
-        double owed[16];
-        for (int u = 0; u < 16; u++) owed[u] = 0;
-        if (i < patterns) {
-            const double weight = weights[f * patterns + i];
-            for (int a = 0; a < axes; a++) own[a] = bits[i * axes + a];
-            for (int u = 0; u < 1 << axes; u++)
-                owed[u] = likelihood(laws, law[i], leaf, u) * weight;
-        }
-        for (int c = 0; c < cells; c++) {
-            int u = 0;
-            for (int a = 0; a < axes; a++) u = 2 * u + (int)((own[a] >> place[c * axes + a]) & 1);
-            double sum = owed[u];
-            for (int offset = 16; offset; offset >>= 1)
-                sum += __shfl_down_sync(0xFFFFFFFFu, sum, offset);
-            if ((threadIdx.x & 31) == 0) atomicAdd(sums + c, sum);
-        }
-    }
-    __syncthreads();
-    for (int c = threadIdx.x; c < cells; c += blockDim.x)
-        atomicAdd(back + (long long)f * cells + c, sums[c]);
-}
-
-}
-"""
 
 
 def _cupy() -> Any:
@@ -261,7 +95,7 @@ def _where_it_fits(function: Callable[..., Any]) -> Callable[..., Any]:
 @cache
 def _module(device: int) -> Any:
     """The kernels, compiled once for each device."""
-    return _cupy().RawModule(code=_SOURCE, options=("--std=c++14",))
+    return _cupy().RawModule(code=SOURCE, options=("--std=c++14",))
 
 
 def _kernel(name: str) -> Any:
@@ -348,12 +182,18 @@ def expected_cells(
 ) -> None:
     """One expectation step over the cells of a table; see the compiled kernel of this name."""
     axes, (many, cells) = len(sizes), p.shape
+    memory = 8 * cells + 4 * cells * axes
     small = cells <= _MOST_CELLS and axes <= _MOST_AXES and int(sizes.max()) <= _MOST_VALUES
-    if not small or not len(law) or (begin, end) != (0, len(law)):
+    whole = len(law) > 0 and (begin, end) == (0, len(law))
+    if not (small and whole and memory <= _shared_memory(_cupy().cuda.Device().id)):
         from ..kernels.count.cells import expected_cells as on_the_cpu
 
-        arrays = codes, change, law, laws, sizes, p, counts, back, densities
-        on_the_cpu(*arrays, begin, end)
+        def some(part: slice) -> NDArray[np.float64]:
+            own, limits = np.zeros_like(back), (begin + part.start, begin + part.stop)
+            on_the_cpu(codes, change, law, laws, sizes, p, counts, own, densities, *limits)
+            return own
+
+        back += reduce(np.add, over_ranges(some, end - begin, work=(end - begin) * p.size))
         return
     cupy = _cupy()
     packed = _keep(codes, lambda: _pack(codes, sizes))
@@ -365,7 +205,6 @@ def expected_cells(
     table = cupy.asarray(np.ascontiguousarray(p))
     lengths = axes, cells, many, laws.shape[2]
     shape = (np.int64(len(law)), *map(np.int32, lengths))
-    memory = 8 * cells + 4 * cells * axes
     blocks = -(-len(law) // _THREADS)
     densities_of, sums_of = _kernel("cell_densities"), _kernel("cell_sums")
     for function in (densities_of, sums_of):
@@ -378,6 +217,12 @@ def expected_cells(
         sums_of((min(blocks, 1024),), (_THREADS,), second, shared_mem=memory)
     densities[...] = seen.get()
     back += total.get()
+
+
+@cache
+def _shared_memory(device: int) -> int:
+    """Bytes that the threads of one block can share: 64 KiB on some devices, 227 on others."""
+    return int(_cupy().cuda.Device(device).attributes["MaxSharedMemoryPerBlockOptin"])
 
 
 def _pack(codes: NDArray[np.uint8], sizes: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -71,7 +71,9 @@ def _frame(session: Any, task: Task, shared: Any, items: Sequence[Any]) -> Any:
         for batch in batches:
             for k in batch.column(0).to_pylist():
                 for result in task(shared, items[k]):
-                    about, whole = asdict(result), result.counts
+                    # A reason has names of files, which need not be text; Arrow's is UTF-8.
+                    reason = result.reason.encode(errors="backslashreplace").decode()
+                    about, whole = {**asdict(result), "reason": reason}, result.counts
                     for start in range(0, max(1, len(whole)), _PIECE):
                         end = start + _PIECE
                         piece = {"counts": whole[start:end], "more": end < len(whole)}
