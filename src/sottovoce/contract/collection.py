@@ -241,8 +241,8 @@ class Collection(ABC):
         """The same collection, counting and estimating only the values at these positions."""
         if candidates is not None:
             raise ParameterError(
-                f"{self.id!r} cannot count some values alone; leave values out, and take what you "
-                "need from the estimate"
+                f"{self.id!r} cannot count some values alone; leave values= (--candidates) out, "
+                "and look them up in the estimate"
             )
         return self
 
