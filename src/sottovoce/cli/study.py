@@ -328,7 +328,7 @@ def _error(collection: Collection, people: int) -> str:
         return "not predictable: people with rate 0 never report"
     (domain,) = collection.attributes
     numeric = domain.edges is not None and len(domain.edges) == 2
-    words = f"of the mean at most {error:.3g}"
+    words = f"of the mean at most {float(f'{error:.3g}'):,.10g}"
     if not numeric:
         words = f"of each fraction {100 * error:.2f} percentage points"
     spread = ", spread evenly" * (len(collection.ways()) > 1)
