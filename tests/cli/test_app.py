@@ -209,8 +209,8 @@ def test_a_terminal_without_unicode_is_served(folder):
 def test_a_terminal_without_unicode_shows_what_can_be_read(folder):
     """A replacement for every sign made differences "this ? last" and the guarantee "? = 1"."""
     Path("study.toml").write_text(
-        'format = 1\ntitle = "T"\n[[question]]\nname = "q"\nvalues = ["Zürich", "日本", "Łódź", "1½"]\n'
-        'mechanism = "grr"\nepsilon = 1.0\n'
+        'format = 1\ntitle = "T"\n[[question]]\nname = "q"\n'
+        'values = ["Zürich", "日本", "Łódź", "1½"]\nmechanism = "grr"\nepsilon = 1.0\n'
     )
     Path("a.csv").write_text("q\n" + "Zürich\n日本\nŁódź\n1½\n" * 1000)
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}

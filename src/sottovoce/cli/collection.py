@@ -175,13 +175,13 @@ def export(question: str | None, place: Place, output: Output) -> None:
 
 @collection.command()
 @study_argument
-@out_option("Such as monday.backup.")
+@out_option("Where the backup goes, such as monday.backup.")
 @place_options
 @file_output
 def backup(place: Place, output: Output) -> None:
     """Copy the whole collection into one file.
 
-    It may be served meanwhile.
+    The collection can be served meanwhile.
 
     \b
     Example:
