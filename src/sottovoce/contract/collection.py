@@ -314,7 +314,7 @@ class Collection(ABC):
         if collection != self.id:
             raise DigestError(
                 f"these belong to {collection!r}, but {self.id!r} is expected; "
-                "use the study they were collected under"
+                "use the study and the question they were collected under"
             )
         if digest != self.digest:
             raise DigestError(

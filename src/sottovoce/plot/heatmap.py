@@ -110,9 +110,9 @@ def heatmap(
     level = level.replace("interval", "intervals")
     notes = [level] if table.size <= _MOST_NUMBERS or unclear else []
     notes += ["hatched: may be 0"] * unclear
-    engine = ax.figure.get_layout_engine()
-    if engine is not None:  # so that the title knows the width there is
-        engine.execute(ax.get_figure(root=True))
+    engine, figure = ax.figure.get_layout_engine(), ax.get_figure(root=True)
+    if engine is not None and figure is not None:  # so that the title knows the width there is
+        engine.execute(figure)
     paint.title(ax, joint.name, paint.reports(joint), joint.method, promised, *notes)
     return ax
 
