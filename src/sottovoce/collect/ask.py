@@ -7,7 +7,7 @@ from typing import Any
 
 from ..domain.schema import Schema
 from ..domain.values import Attribute, Domain, Label, Missing
-from ..errors import ParameterError
+from ..errors import AnswerError, ParameterError
 from ..estimate.estimate import Estimate
 from ..mechanisms.mechanism import Mechanism
 from ..participation import Levels
@@ -47,11 +47,11 @@ def ask(
     values : sequence, int, Domain or Range; for a table a mapping of them by column, or a Schema
         The possible answers, declared beforehand; a `Range` for numbers whose mean is wanted.
     name : str, optional
-        What was asked; taken from the column where it has a name.
+        What was asked; by default the name of the column, if it has one.
     missing : {"refuse", "value", "public"}
         What a missing answer is, where `values` does not say it; see `Domain`.
     public_data : bool
-        Allows leaving `values` out: they are then read off the data.
+        Allows leaving `values` out: they are then inferred from the answers.
 
     Returns
     -------
@@ -77,9 +77,24 @@ def ask(
     title = getattr(answers, "name", None) if name is None else name
     if values is None:
         values = list(Domain.infer(answers, public_data=public_data).values)
-    mechanism = _mechanism(_domain(title, values, missing), epsilon, levels, level)
-    reports = mechanism.randomise(answers, level=level)
+    domain = _domain(title, values, missing)
+    mechanism = _mechanism(domain, epsilon, levels, level)
+    try:
+        reports = mechanism.randomise(answers, level=level)
+    except AnswerError as error:
+        raise AnswerError(f"{error}{_bounds_hint(domain)}") from error
     return mechanism.estimate(mechanism.aggregate(reports))
+
+
+def _bounds_hint(domain: Domain) -> str:
+    """What to give instead, where two numbers may have been meant as bounds."""
+    numbers = [value for value in domain.labels if isinstance(value, (int, float))]
+    if domain.edges is not None or domain.size != 2 or len(numbers) != 2:
+        return ""
+    low, high = sorted(numbers)
+    if high - low <= 1:  # 0 and 1 stand for no and yes
+        return ""
+    return f"; for the mean of a number between them, give values=sv.Range('name', {low}, {high})"
 
 
 def _domain(title: Any, values: Values, missing: Missing) -> Domain:
