@@ -64,11 +64,11 @@ def audit(
         People to draw reports of, for each finding: 30 % choose what to look at, 70 % test it. With
         the default, numbers at an epsilon 10 % above ε = ½ are noticed in over 95 % of audits.
     confidence : float
-        Of all bounds together. A subject that keeps its promises is accused with a probability of
-        at most one minus this, by default 1 in 1,000.
+        Confidence of all bounds together. A subject that keeps its promises is accused with a
+        probability of at most one minus this, by default 1 in 1,000.
     inputs : sequence, optional
-        Answers to distinguish; by default up to four that are spread over the domain, and for
-        records some that differ in all attributes, or in one.
+        Answers to distinguish; by default up to four that are spread over the domain, for options
+        none and as many as allowed, and for records some that differ in all attributes, or in one.
     promise : Promise, optional
         The promise to test; by default each of the subject's own, except those under a prior.
     outcomes : callable, optional

@@ -38,8 +38,8 @@ def ask(
     answers : array-like, data frame or mapping of columns
         One answer per person, or a table with one row per person.
     epsilon : float
-        Privacy parameter, above 0 and at most 20; 1 is a common choice. For a table, of each
-        attribute: someone's answers together have epsilon times their number.
+        Privacy parameter, above 0 and at most 20; 1 is a common choice. For a table, that of each
+        attribute: all answers of a person together have it times the number of attributes.
     levels : mapping of str to float
         Instead of `epsilon`: a menu of levels with an epsilon each.
     level : str or array-like of str

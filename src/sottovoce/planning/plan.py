@@ -236,8 +236,8 @@ def plan(
     error : float, optional
         Target standard error: of an average fraction, or of the mean in its own units.
     delta : float
-        Of the promises, 0 or more; the local designs promise with 0 in any case. Above 0, and with
-        one epsilon for everyone, secure protocols are ranked beside them.
+        Delta of the promises, 0 or more; the local designs promise with 0 in any case. Above 0, and
+        with one epsilon for everyone, secure protocols are ranked beside them.
     attributes : sequence of int, optional
         Instead of `d`: how many values each attribute of a record has; `epsilon` is then that of
         an attribute on average, and the designs promise different things (see their guarantees).
