@@ -110,7 +110,7 @@ class Plan:
         shown += [x for x in local[:1] if x not in shown]
         times = [x.std_error / best.std_error if fixed else x.n / best.n for x in shown]
         ratios = [f"{x.name} {ratio:.3g}" for x, ratio in zip(shown, times, strict=True)]
-        what = "has the least error" if fixed else "needs the fewest people"
+        what = "has the lowest error" if fixed else "needs the fewest people"
         words = f"Here {best.name} {what}; in multiples of it: {', '.join(ratios)}."
         sampled = [x for x in (best, *shown) if x.provided]
         if sampled:
@@ -291,7 +291,7 @@ def plan(
     good = [x for x in designs if error is None or x.std_error <= error * (1 + 1e-9)]
     if not good:
         aim = "can be drawn" if error is None else f"reaches a standard error of {error!r}"
-        least = f"; the least is {min(x.std_error for x in designs):.3g}" if designs else ""
+        least = f"; the lowest is {min(x.std_error for x in designs):.3g}" if designs else ""
         remedies = {
             "ask more people": n is not None,
             "choose a larger epsilon": bool(menu),
