@@ -36,7 +36,7 @@ function answerWords(domain, { kind, drawing }, report) {
     return domain.most > 1 ? `one option, picked at random: ${words}` : words;
   }
   if ("value" in report) return `fits “${domain.words(report.value)}”, and no other answer`;
-  return `fits some of ${domain.size} answers, too many to list`;
+  return `fits some of ${domain.size.toLocaleString("en")} answers, too many to list`;
 }
 
 function valueWords(domain, fits) {

@@ -154,6 +154,18 @@ def label_words(label: object) -> str:
     return printable(label) or '""'
 
 
+def text_width(text: str) -> int:
+    """How many columns of a terminal the text takes: letters of East Asia two, accents none.
+
+    Examples
+    --------
+    >>> text_width("日本"), text_width("Zu\N{COMBINING DIAERESIS}rich")
+    (4, 6)
+    """
+    alone = (sign for sign in text if not unicodedata.combining(sign))
+    return sum(1 + (unicodedata.east_asian_width(sign) in "WF") for sign in alone)
+
+
 def _printable_sign(sign: str) -> str:
     if sign.isprintable():
         return sign

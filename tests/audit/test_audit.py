@@ -176,3 +176,12 @@ def test_more_inputs_than_the_trials_are_enough_for_are_refused():
     """They would leave no reports to test, and a finding of a negative number of them."""
     with pytest.raises(ParameterError, match=r"600 inputs need at least 4,000"):
         sv.audit(sv.GRR(600, epsilon=1.0), trials=1_000, inputs=range(600))
+
+
+def test_progress_counts_the_reports_of_all_comparisons() -> None:
+    seen: list[tuple[int, int]] = []
+    several = [sv.GRR(3, epsilon=1.0), sv.Levels.of(sv.GRR, 2, {"a": 1, "b": 2})]
+    sv.audit(several, trials=10_000, progress=lambda drawn, of: seen.append((drawn, of)))
+    assert seen == sorted(seen)
+    assert {of for _, of in seen} == {30_000}
+    assert 29_900 < seen[-1][0] <= 30_000

@@ -19,16 +19,25 @@ def test_sets_may_be_named(inputs) -> None:
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
-        (["a"], ["a", "b"], (NOTHING_ELSE, "b")),
-        (["a", "c"], ["b", "c"], ("a", "b")),
-        ("c", [], ("c", NOTHING_ELSE)),
+        (["a"], ["a", "b"], ["b", NOTHING_ELSE]),
+        (["a", "c"], ["b", "c"], ["a", "b"]),
+        ("c", [], ["c", NOTHING_ELSE]),
+        (["b"], ["b"], [NOTHING_ELSE]),
     ],
 )
-def test_the_option_that_only_one_set_has_is_looked_at(
+def test_the_options_that_only_one_set_has_are_looked_at(
     first, second, expected, monkeypatch
 ) -> None:
     seen = []
     inner = type(MECHANISM.inner)
-    monkeypatch.setattr(inner, "outcomes", lambda self, reports, x, y: seen.append((x, y)))
+    monkeypatch.setattr(inner, "supports", lambda self, columns, codes: seen.append(codes.tolist()))
     MECHANISM.outcomes(MECHANISM.randomise([["a"]]), first, second)
-    assert seen == [expected]
+    assert seen == [MECHANISM.inner.domain.encode(expected).tolist()]
+
+
+@pytest.mark.parametrize(("size", "most"), [(3, 3), (5, 3), (3, 1)])
+def test_by_default_sets_are_compared_that_differ_in_everything(size, most) -> None:
+    options = sv.Options("uses", [f"option {k}" for k in range(size)], most=most)
+    (finding,) = sv.audit(sv.ChooseAll(options, epsilon=2.0))
+    assert finding.epsilon > 1.7
+    assert not finding.broken

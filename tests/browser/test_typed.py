@@ -54,7 +54,9 @@ def test_what_is_typed_is_checked_before_anything_is_drawn(
             drink.fill(wrong)
             page.get_by_text(why).wait_for()
             randomise(page)
-            assert DRINK in error.text_content()
+            assert error.text_content().startswith(f"Please correct “{DRINK}”. ")
+            assert why in error.text_content()
+            assert page.get_by_text(why).count() == 1
             assert page.evaluate("localStorage.length") == 0
         drink.fill("café crème".replace("è", "é"))
         product.fill(str(2**31))

@@ -209,10 +209,10 @@ def test_a_terminal_without_unicode_is_served(folder):
 def test_a_terminal_without_unicode_shows_what_can_be_read(folder):
     """A replacement for every sign made differences "this ? last" and the guarantee "? = 1"."""
     Path("study.toml").write_text(
-        'format = 1\ntitle = "T"\n[[question]]\nname = "q"\nvalues = ["Zürich", "日本", "Łódź"]\n'
-        'mechanism = "grr"\nepsilon = 1.0\n'
+        'format = 1\ntitle = "T"\n[[question]]\nname = "q"\n'
+        'values = ["Zürich", "日本", "Łódź", "1½"]\nmechanism = "grr"\nepsilon = 1.0\n'
     )
-    Path("a.csv").write_text("q\n" + "Zürich\n日本\nŁódź\n" * 1000)
+    Path("a.csv").write_text("q\n" + "Zürich\n日本\nŁódź\n1½\n" * 1000)
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     for name in ("this", "last"):
         words = ["randomise", "a.csv", "--study", "study.toml", "--again", "--out", f"{name}.svr"]
@@ -227,6 +227,7 @@ def test_a_terminal_without_unicode_shows_what_can_be_read(folder):
     assert lines[0] == "T: q, this - last"
     assert [line.split()[0] for line in lines[4:7]] == ["Zurich", "????", "?odz"]
     assert len({line.index("%") for line in lines[4:7]}) == 1
+    assert lines[7].startswith("1 1/2 ")  # neither 112 nor 11/2
     assert lines[-1].startswith("epsilon = 2 for each answer")
 
 

@@ -216,6 +216,24 @@ def test_many_values_are_shortened_in_the_table_only(folder, run, json_of):
     assert len(json_of("estimate", "n.svr", *USUAL)["values"]) == 500
 
 
+def test_sorted_fractions_begin_with_the_largest(folder, run):
+    Path("study.toml").write_text(STUDY.replace('["car", "bike", "foot"]', "100"))
+    mechanism = Study.load("study.toml").mechanism()
+    counts = [1000 + (0, 900, -900)[k % 3] + k for k in range(100)]
+    whole = Aggregate(mechanism.id, mechanism.digest, {"support": counts}, sum(counts), sum(counts))
+    whole.save(Path("n.sva"))
+    said = run("estimate", "n.sva", *USUAL, "--sort").stdout
+    shown = [line.split()[:2] for line in said.splitlines() if line[:1].isdigit() and "%" in line]
+    estimates = [float(estimate) for _, estimate in shown]
+    assert [value for value, _ in shown[:2]] == ["97", "94"]
+    assert len(shown) == 40
+    assert estimates == sorted(estimates, reverse=True)
+    # Without --sort the same forty, as declared.
+    said = run("estimate", "n.sva", *USUAL).stdout
+    declared = [line.split()[0] for line in said.splitlines() if line[:1].isdigit() and "%" in line]
+    assert declared == sorted((value for value, _ in shown), key=int)
+
+
 def test_labels_cannot_steer_the_terminal(folder, run):
     Path("study.toml").write_text(
         STUDY.replace('"car", "bike"', '"[red]car[/red]", "\\u001b[31mbike", "' + "x" * 60 + '"')

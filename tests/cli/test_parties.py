@@ -144,7 +144,7 @@ def test_check_refuses_other_keys_clocks_and_budgets(
     path = party_folder.path
     assert "is the key of A, not of B" in fails(*CHECK, "--key", "A.key")
     assert "with --key" in fails(*CHECK, "--key", "nobody.key")
-    assert "'D' is not in the roster" in fails(*CHECK[:4], "D", *CHECK[5:])
+    assert "'D' is not in the roster, which has 'A', 'B'" in fails(*CHECK[:4], "D", *CHECK[5:])
     assert "no party 'institute'" in fails(*CHECK[:4], "institute", *CHECK[5:])
     Ledger(path / "budgets").set_budget("B", Fraction(1, 2))
     assert "would spend ε = 1" in fails(*CHECK)

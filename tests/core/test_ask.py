@@ -55,6 +55,15 @@ def test_what_is_refused(options, reason):
         sv.ask(TABLE, **options)
 
 
+def test_bounds_that_were_meant_as_a_range_are_recognised():
+    with pytest.raises(AnswerError, match=r"give values=sv\.Range\('name', 0, 120\)"):
+        sv.ask([30, 40] * 50, values=(0, 120), epsilon=1.0)
+    for values in ((0, 1), ("a", "b"), (0, 60, 120)):
+        with pytest.raises(AnswerError) as refusal:
+            sv.ask([30, 40] * 50, values=values, epsilon=1.0)
+        assert "Range" not in str(refusal.value)
+
+
 # --- the wrong object ---------------------------------------------------------------------------
 
 

@@ -216,6 +216,16 @@ def test_an_interval_of_a_biased_estimate_is_clipped_but_holds_the_value() -> No
     assert high.tolist() == [1.0, 1.01, pytest.approx(0.568, abs=1e-3)]
 
 
+def test_printed_numbers_stand_below_each_other_in_a_terminal() -> None:
+    labels = ["日本", "Zu\N{COMBINING DIAERESIS}rich", "plain"]
+    mechanism = sv.OUE(sv.Attribute("place", labels), epsilon=4.0)
+    _, _, *rows = str(
+        mechanism.estimate(mechanism.aggregate(mechanism.randomise(labels * 900)))
+    ).splitlines()
+    # Two columns for each letter of East Asia, none for an accent of its own.
+    assert [row.index("0.") for row in rows] == [8, 11, 10]
+
+
 def test_printing_shows_values_and_intervals() -> None:
     text = str(E)
     assert "colour: 1,000 reports, unbiased" in text

@@ -87,7 +87,7 @@ def test_ranked_beside_local_mechanisms_at_the_same_privacy():
 def test_words_name_the_winner_of_this_requirement():
     plan = sv.plan(d=30, n=1000, epsilon=1, delta=1e-5, count=33)
     words = plan.verdict()
-    assert words.startswith("Here dpdg has the least error; in multiples of it: binomial-noise 1.0")
+    assert words.startswith("Here dpdg has the lowest error; in multiples of it: binomial-noise 1.")
     assert "dpds 1.18" in words
     assert "subset 11" in words
     assert words.endswith("dpds and tss promise holds only if every value has at least 33 holders.")
@@ -231,7 +231,7 @@ def test_on_the_command_line():
     words = ["plan", "--values=30", "--people=1000", "--epsilon=1", "--delta=1e-5", "--count=33"]
     shown = CliRunner().invoke(main, words)
     assert shown.exit_code == 0, shown.output
-    assert "Here dpdg has the least error" in shown.output
+    assert "Here dpdg has the lowest error" in shown.output
     about = json.loads(CliRunner().invoke(main, [*words, "--json"]).stdout)
     best, local = about["designs"][0], about["designs"][-1]
     assert best["costs"]["user"] == {"elements": 30000, "sent": 120000, "additions": 59940}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -98,6 +100,13 @@ class TestRawAndProjected:
     def test_one_that_did_not_converge_says_so(self) -> None:
         text = look.title(shares((0.5, 0.5), converged=False).plot())
         assert "stopped before it converged" in text.replace("\n", " ")
+
+    def test_long_names_do_not_overlap(self) -> None:
+        long = tuple(f"By car, with the radio on and nobody else in it {k}" for k in range(8))
+        ax = shares((0.125,) * 8, labels=long).plot()
+        ax.figure.canvas.draw()
+        boxes = [text.get_window_extent() for text in ax.get_yticklabels()]
+        assert all(low.y1 <= high.y0 for high, low in pairwise(boxes))
 
 
 class TestManyValues:

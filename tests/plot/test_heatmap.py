@@ -92,3 +92,19 @@ def test_pictures_of_joint_tables_say_that_intervals_are_approximate(method: str
     alone = records.marginal(counts, ["a"])
     bars = alone.plot().get_legend().get_texts()
     assert not any("approximate" in text.get_text() for text in bars)
+
+
+def test_long_names_leave_room_for_the_title() -> None:
+    long = [24 * letter + " and more" for letter in "MW"]
+    asked = "How do you usually get to work on a rainy day in November?"
+    attributes = [sv.Attribute(asked, long), sv.Attribute("age with a long name", 3)]
+    records = sv.Records(attributes, epsilon_average=4.0)
+    answers = {asked: long * 300, attributes[1].name: [0, 1, 2] * 200}
+    counts = records.aggregate(records.randomise(answers))
+    joint = records.joint(counts, [one.name for one in attributes])
+    ax = sv.plot.heatmap(joint)
+    ax.figure.canvas.draw()
+    head = ax._left_title.get_window_extent()
+    assert head.x1 <= ax.figure.bbox.x1
+    assert head.y1 <= ax.figure.bbox.y1
+    assert "ε = 8" in ax.get_title("left")  # not at the end of a line: "ε" and below "= 8"

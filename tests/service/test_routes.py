@@ -219,6 +219,7 @@ def test_aggregate_estimate_and_files_agree(tmp_path: Path) -> None:
         for words in ("By privacy level", "By rate", "Two attributes together", "In full",
                       "more people", "as often as you like", "What is not promised"):  # fmt: skip
             assert words in page
+        assert page.count("they come from a bootstrap") == 1  # of the joint table
         assert one.get("/results/9/counts.sva").status_code == 404
         assert one.get("/results/1/other").status_code == 404
         assert one.get("/api/v1/estimate?question=none").status_code == 422

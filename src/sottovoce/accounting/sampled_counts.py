@@ -156,7 +156,7 @@ def largest_rate(
     insiders: int = 0,
     rounds: int = 1,
 ) -> float:
-    """The largest sampling rate that keeps (epsilon, delta), rounded down: the least error.
+    """The largest sampling rate that keeps (epsilon, delta), rounded down: the lowest error.
 
     Larger than the published 1 − e^−ε where there are many holders, and smaller where few.
 

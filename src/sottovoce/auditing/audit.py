@@ -36,6 +36,8 @@ from .finding import AuditError, Finding
 
 __all__ = ["AuditError", "Finding", "audit"]
 
+Note = Callable[[int], None]  # is told of each batch of reports
+
 _BATCH = 1 << 16
 _CHOOSING = 0.15  # of the trials order outcomes, as many choose the event, the others test it
 
@@ -49,6 +51,7 @@ def audit(
     promise: Promise | None = None,
     outcomes: Callable[[Any, Any, Any], Outcomes] | None = None,
     allocation: Sequence[float] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[Finding]:
     """Try to refute every promise of a mechanism, of records or of a study.
 
@@ -61,11 +64,11 @@ def audit(
         People to draw reports of, for each finding: 30 % choose what to look at, 70 % test it. With
         the default, numbers at an epsilon 10 % above ε = ½ are noticed in over 95 % of audits.
     confidence : float
-        Of all bounds together. A subject that keeps its promises is accused with a probability of
-        at most one minus this, by default 1 in 1,000.
+        Confidence of all bounds together. A subject that keeps its promises is accused with a
+        probability of at most one minus this, by default 1 in 1,000.
     inputs : sequence, optional
-        Answers to distinguish; by default up to four that are spread over the domain, and for
-        records some that differ in all attributes, or in one.
+        Answers to distinguish; by default up to four that are spread over the domain, for options
+        none and as many as allowed, and for records some that differ in all attributes, or in one.
     promise : Promise, optional
         The promise to test; by default each of the subject's own, except those under a prior.
     outcomes : callable, optional
@@ -74,6 +77,8 @@ def audit(
         otherwise.
     allocation : sequence of float, optional
         For records: how everyone divides epsilon over the attributes; equally by default.
+    progress : callable, optional
+        ``progress(drawn, of)`` is called from time to time with how many reports were drawn.
 
     Returns
     -------
@@ -99,13 +104,21 @@ def audit(
     several = not hasattr(subject, "randomise") and isinstance(subject, Iterable)
     parts = subject if several else [subject]  # the collections of a study
     every = [one for part in parts for one in comparisons(part, inquiry)]
-    findings = [_examine(one, trials, confidence, len(every)) for one in every]
+    drawn = 0
+
+    def note(reports: int) -> None:
+        nonlocal drawn
+        drawn += reports
+        if progress is not None:
+            progress(drawn, trials * len(every))
+
+    findings = [_examine(one, trials, confidence, len(every), note) for one in every]
     if any(finding.broken for finding in findings):
         raise AuditError(findings)
     return findings
 
 
-def _examine(one: Comparison, trials: int, confidence: float, many: int) -> Finding:
+def _examine(one: Comparison, trials: int, confidence: float, many: int, note: Note) -> Finding:
     alpha = (1 - confidence) / many
     n = int(trials * _CHOOSING) // len(one.answers)
     if n < 1:
@@ -115,7 +128,7 @@ def _examine(one: Comparison, trials: int, confidence: float, many: int) -> Find
             "more, or name fewer inputs"
         )
     ordering, choosing = (
-        [list(_reports(one, answer, n)) for answer in one.answers] for _ in range(2)
+        [list(_reports(one, answer, n, note)) for answer in one.answers] for _ in range(2)
     )
 
     def tallies(outcomes: Sequence[Any], i: int, j: int) -> tuple[dict[Any, int], dict[Any, int]]:
@@ -131,7 +144,7 @@ def _examine(one: Comparison, trials: int, confidence: float, many: int) -> Find
     x, y = one.answers[i], one.answers[j]
     rest = (trials - 2 * n * len(one.answers)) // 2
     hits = [
-        event.hits(tally(one.outcomes(batch, x, y) for batch in _reports(one, answer, rest)))
+        event.hits(tally(one.outcomes(batch, x, y) for batch in _reports(one, answer, rest, note)))
         for answer in (x, y)
     ]
     a, b = np.array(hits[:1]), np.array(hits[1:])
@@ -150,7 +163,9 @@ def _examine(one: Comparison, trials: int, confidence: float, many: int) -> Find
     )
 
 
-def _reports(one: Comparison, answer: Any, n: int) -> Iterator[Any]:
+def _reports(one: Comparison, answer: Any, n: int, note: Note) -> Iterator[Any]:
     """n reports of one answer, in batches so that wide reports fit in memory."""
     for start in range(0, n, _BATCH):
-        yield one.randomise(answer, min(_BATCH, n - start))
+        size = min(_BATCH, n - start)
+        yield one.randomise(answer, size)
+        note(size)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..contract.reports import Reports
 from ..contract.way import Way
+from ..domain.options import Options
 from ..domain.ranges import Range
 from ..domain.schema import Schema
 from ..domain.text import Text
@@ -196,7 +197,10 @@ def _answers(
 
 
 def _values(domain: Domain) -> list[Any]:
-    """The bounds of a number and its middle, or up to four values."""
+    """The bounds of a number and its middle, sets as unlike as may be, or up to four values."""
+    if isinstance(domain, Options):
+        ends = [domain.values[: domain.most], domain.values[-domain.most :]]
+        return [(), *ends[: 1 + (ends[0] != ends[1])]]
     if isinstance(domain, Range):
         return [domain.low, (domain.low + domain.high) / 2, domain.high]
     if isinstance(domain, Text):

@@ -21,7 +21,7 @@ from typing import IO, Any
 import click
 
 from .. import __version__
-from ..checks import printable
+from ..checks import printable, text_width
 from ..errors import SottovoceError, StudyError
 from .support.wording import in_options, running
 
@@ -169,12 +169,14 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     shown = ""
-    for sign in error.object[error.start : error.end]:
+    for place in range(error.start, error.end):
+        sign = error.object[place]
         words = _PLAIN.get(sign) or unicodedata.normalize("NFKD", sign)
-        wide = unicodedata.east_asian_width(sign) in "WF"
+        if "\N{FRACTION SLASH}" in words:  # 1½ is neither 112 nor 11/2
+            gap = " " * error.object[place - 1 : place].isdecimal()
+            words = gap + words.replace("\N{FRACTION SLASH}", "/")
         ascii_only = "".join(one for one in words if one.isascii())
-        lost = "" if unicodedata.combining(sign) else "?" * (1 + wide)
-        shown += ascii_only or lost
+        shown += ascii_only or "?" * text_width(sign)
     return shown, error.end
 
 

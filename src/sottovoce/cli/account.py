@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from ..promise import Promise
 
 epsilon_option = click.option(
-    "--epsilon", type=REAL, required=True, help="Before the account: above 0, at most 20."
+    "--epsilon", type=REAL, required=True, help="Epsilon before the account: above 0, at most 20."
 )
 delta_option = click.option(
-    "--delta", type=REAL, default=0.0, show_default=True, help="Before the account."
+    "--delta", type=REAL, default=0.0, show_default=True, help="Delta before the account."
 )
 sample_option = click.option(
     "--sample",
@@ -35,13 +35,13 @@ values_option = click.option(
     "--values", "d", type=INT, required=True, metavar="D", help="Number of values."
 )
 people_option = click.option(
-    "--people", type=INT, required=True, metavar="N", help="How many report."
+    "--people", type=INT, required=True, metavar="N", help="How many people report."
 )
 
 
 @click.group()
 def account() -> None:
-    """Compute how sampling, shuffling or many rounds change a promise.
+    """Compute how samples, shufflers or rounds change a promise.
 
     Each account names who must be trusted for it, and is refused where it does not hold. Every
     command takes --json.
@@ -90,7 +90,7 @@ def poisson(epsilon: float, delta: float, rate: str, sample: Any, output: Output
 @epsilon_option
 @delta_option
 @click.option("--sampled", type=INT, required=True, metavar="S", help="How many are drawn.")
-@click.option("--people", type=INT, required=True, metavar="N", help="Out of how many.")
+@click.option("--people", type=INT, required=True, metavar="N", help="Out of how many people.")
 @sample_option
 @json_output
 def fixed(sample: Any, output: Output, **given: Any) -> None:
@@ -140,7 +140,8 @@ def dummies(output: Output, **given: Any) -> None:
     type=click.Choice(["numerical", "grr", "closed-form"]),
     default="numerical",
     show_default=True,
-    help="For any mechanism; for GRR over --values; or the published formula where it was proven.",
+    help="Which bound: for any mechanism; for GRR over --values; or the "
+    "published formula, where it was proven.",
 )
 @click.option("--values", "d", type=INT, metavar="D", help="Number of values, for GRR.")
 @click.option(
@@ -209,7 +210,9 @@ def rounds(output: Output, **given: Any) -> None:
 @account.command()
 @values_option
 @people_option
-@click.option("--delta", type=REAL, required=True, help="Above 0; far below 1 / people.")
+@click.option(
+    "--delta", type=REAL, required=True, help="Delta of both: above 0, far below 1 / people."
+)
 @click.option(
     "--epsilons",
     default="0.25,0.5,1,2,3,4,5,6",
@@ -217,7 +220,7 @@ def rounds(output: Output, **given: Any) -> None:
     metavar="E,E…",
     help="Local epsilons of GRR.",
 )
-@plot_option("Draw it.")
+@plot_option("Save a picture of the errors.")
 @file_output
 def compare(d: int, people: int, delta: float, epsilons: str, output: Output) -> None:
     """Shuffled GRR beside a trusted server with Gaussian noise.

@@ -40,13 +40,13 @@ _MOST_LEVELS = 12
     type=click.Choice(["cpu", "cuda", "auto", "dask", "spark"]),
     default="cpu",
     show_default=True,
-    help="What counts: the cores, a GPU, a GPU if there is one and it is worth it, or a cluster.",
+    help="What counts: the cores, a GPU, a GPU where it is faster, or a cluster.",
 )
 @click.option(
     "--cluster",
     metavar="ADDRESS",
-    help="Of a Dask scheduler, a Spark master or a Spark Connect server; by default workers are "
-    "started on this machine, or as Spark is configured.",
+    help="Address of a Dask scheduler, a Spark master or a Spark Connect server; by default "
+    "workers are started on this machine, or Spark runs as it is configured.",
 )
 @click.option(
     "--skip-bad", is_flag=True, help="Leave out files that cannot be read, and list them."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from .support.command import Asked, Output, heading
+from .support.command import Asked, Output, heading, progress
 from .support.numbers import REAL, IntRange
 from .support.options import asked_options, json_output
 
@@ -48,10 +48,19 @@ def audit(asked: Asked, trials: int, output: Output) -> None:
 
     study = asked.study
     subject = study if asked.question is None else asked.collection
-    try:
-        findings, broken = examine(subject, trials=trials, confidence=output.confidence), False
-    except AuditError as error:
-        findings, broken = list(error.findings), True
+    with progress("auditing", 100) as done:
+        try:
+            findings, broken = (
+                examine(
+                    subject,
+                    trials=trials,
+                    confidence=output.confidence,
+                    progress=lambda drawn, of: done(100 * drawn // of),
+                ),
+                False,
+            )
+        except AuditError as error:
+            findings, broken = list(error.findings), True
     rows = [finding.as_dict() for finding in findings]
     screen = output.begin({"study": study.title, "broken": broken, "findings": rows})
     if screen is not None:

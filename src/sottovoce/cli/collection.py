@@ -153,7 +153,8 @@ def export(question: str | None, place: Place, output: Output) -> None:
             if first is None:
                 raise EstimateError(f"there are no reports of {one.name!r} yet")
             sent = len(first)
-            if out.suffix.lower() in COUNTS:
+            counted = out.suffix.lower() in COUNTS
+            if counted:
                 total = one.aggregate(first)
                 for batch in batches:
                     total += one.aggregate(batch)
@@ -167,20 +168,20 @@ def export(question: str | None, place: Place, output: Output) -> None:
                         sent += len(batch)
     output.show(
         {"study": study.title, "question": one.name, "reports": sent, "out": str(out)},
-        f"{study.title}: {plural(sent, 'report')} in {out}",
+        f"{study.title}: {plural(sent, 'report')}{' counted' * counted} in {out}",
         then=place.estimate_command(out, one),
     )
 
 
 @collection.command()
 @study_argument
-@out_option("Such as monday.backup.")
+@out_option("Where the backup goes, such as monday.backup.")
 @place_options
 @file_output
 def backup(place: Place, output: Output) -> None:
     """Copy the whole collection into one file.
 
-    It may be served meanwhile.
+    The collection can be served meanwhile.
 
     \b
     Example:

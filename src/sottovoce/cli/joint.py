@@ -33,7 +33,7 @@ from .support.saving import picture_of
 @click.option(
     "--percent",
     type=click.Choice(["all", "rows", "columns"]),
-    help="Of two attributes: fractions of everyone (default), of each value of the first, or of "
+    help="For two attributes: fractions of everyone (default), of each value of the first, or of "
     "each value of the second.",
 )
 @click.option(

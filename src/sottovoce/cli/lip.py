@@ -43,10 +43,14 @@ def lip() -> None:
 @click.option(
     "--prior",
     metavar="P[,P,…]",
-    help="Of yes; of all values in order; or by name: yes=0.1,no=0.9.",
+    help="Probability of yes; of all values, in order; or by name: yes=0.1,no=0.9.",
 )
-@click.option("--low", metavar="P[,P,…]", help="Or bounds of it, written the same way: the lower …")
-@click.option("--high", metavar="P[,P,…]", help="… and the upper.")
+@click.option(
+    "--low",
+    metavar="P[,P,…]",
+    help="Or lower bounds of these probabilities, written the same way …",
+)
+@click.option("--high", metavar="P[,P,…]", help="… and upper bounds.")
 @click.option("--epsilon", type=REAL, required=True, help="Privacy: above 0, at most 20.")
 @click.option(
     "--variant",

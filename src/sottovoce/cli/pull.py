@@ -20,7 +20,7 @@ from .support.options import COUNTS, file_output, out_option, question_option, s
 )
 @question_option
 @out_option(
-    "Where the counts go: .sva. Of a question with too many values to count: .svr, reports."
+    "Where the counts go: .sva. For a question with too many values to count, its reports: .svr."
 )
 @server_options
 @file_output

@@ -26,12 +26,12 @@ _MOST_RATES = 8
 @click.option(
     "--levels",
     metavar="COLUMN|NAME",
-    help="Where everyone's level is: a column of ANSWERS, or one level's name for everyone.",
+    help="Everyone's level: a column of ANSWERS, or one level's name for everyone.",
 )
 @click.option(
     "--rate",
     metavar="COLUMN|NUMBER",
-    help="Where everyone's rate is: a column of ANSWERS, or one of the study's rates.",
+    help="Everyone's rate: a column of ANSWERS, or one of the study's rates.",
 )
 @click.option(
     "--allocation",
@@ -75,7 +75,7 @@ def randomise(
           --out reports.svr
 
     The same command again gives the same reports: a receipt remembers them, because fresh noise
-    would be a second release of the same answers. If that is what you want, say --again; the
+    would be a second release of the same answers. If that is what you want, add --again; the
     guarantee of both together is then stated.
 
     Next: sottovoce aggregate, or sottovoce estimate directly.

@@ -63,8 +63,8 @@ def reproduce(
     """Reproduce the figures and tables of the papers.
 
     Runs all of them, those of one PAPER, or one FIGURE. Every point is compared with the results
-    that come with Sottovoce, and every claim of the paper is judged. Finished points are cached, so
-    that an interrupted run goes on where it stopped.
+    that come with Sottovoce, and every claim of the paper is judged. Finished points are
+    cached, so an interrupted run continues where it stopped.
 
     \b
     Examples:

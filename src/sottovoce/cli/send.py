@@ -44,8 +44,9 @@ def send(
     Example:
       sottovoce send reports.svr --to https://collector.example
 
-    Next: keep that file to yourself, because its ids could link you to your reports. The study's
-    owner can confirm the receipt that is printed, with sottovoce collection verify --receipt.
+    Next: keep the receipt file to yourself, because its ids could link you to your reports. The
+    study's owner can look up the receipt number that is printed, with sottovoce collection verify
+    --receipt.
     """  # noqa: D301
     from ..service.client import Server, path_of, send_file, split_file
     from ..study import Study

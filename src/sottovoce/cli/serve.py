@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Where to listen; 0.0.0.0 for the network.",
 )
-@click.option("--port", type=PORT, default=8080, show_default=True)
+@click.option("--port", type=PORT, default=8080, show_default=True, help="Port to listen on.")
 @click.option(
     "--tls",
     type=PATH,

@@ -28,7 +28,7 @@ path_argument = click.argument("path", type=PATH)
 
 @click.group()
 def study() -> None:
-    """Make, check or show a study.
+    """Create, extend, check or show a study.
 
     A study is the contract of a collection: what is asked, and how answers are randomised.
 
@@ -131,7 +131,7 @@ def _next_randomise(path: Path, study: Study, collection: Collection) -> str:
 def check(path: Path, output: Output) -> None:
     """Check whether a study file can be used.
 
-    If not, what is wrong with it.
+    If not, it says what is wrong.
 
     \b
     Example:
@@ -167,8 +167,8 @@ def check(path: Path, output: Output) -> None:
 def show(path: Path, people: int | None, output: Output) -> None:
     """Show questions, records, values and guarantee.
 
-    Nothing is randomised: this is what people can read before they answer. With --people also how
-    precise the estimates will be.
+    Nothing is randomised: this is what people can read before they answer. With --people, it also
+    predicts how precise the estimates will be.
 
     \b
     Example:
@@ -328,7 +328,7 @@ def _error(collection: Collection, people: int) -> str:
         return "not predictable: people with rate 0 never report"
     (domain,) = collection.attributes
     numeric = domain.edges is not None and len(domain.edges) == 2
-    words = f"of the mean at most {error:.3g}"
+    words = f"of the mean at most {float(f'{error:.3g}'):,.10g}"
     if not numeric:
         words = f"of each fraction {100 * error:.2f} percentage points"
     spread = ", spread evenly" * (len(collection.ways()) > 1)

@@ -79,8 +79,8 @@ class Answers:
             also = '--missing value ("no answer" is then a value like the others), or '
             also *= len(domain.values) > 1  # a number has no such value
             return AnswerError(
-                f"{place(self.column, first + row)}: there is no answer, and leaving people out by "
-                f"what they answered would leak it; begin a study with {also}--missing public if "
+                f"{place(self.column, first + row)}: there is no answer, and leaving people out "
+                f"because of it would reveal that; begin a study with {also}--missing public if "
                 "who did not answer is publicly known"
             )
         return None

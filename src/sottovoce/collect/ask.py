@@ -7,7 +7,7 @@ from typing import Any
 
 from ..domain.schema import Schema
 from ..domain.values import Attribute, Domain, Label, Missing
-from ..errors import ParameterError
+from ..errors import AnswerError, ParameterError
 from ..estimate.estimate import Estimate
 from ..mechanisms.mechanism import Mechanism
 from ..participation import Levels
@@ -38,8 +38,8 @@ def ask(
     answers : array-like, data frame or mapping of columns
         One answer per person, or a table with one row per person.
     epsilon : float
-        Privacy parameter, above 0 and at most 20; 1 is a common choice. For a table, of each
-        attribute: someone's answers together have epsilon times their number.
+        Privacy parameter, above 0 and at most 20; 1 is a common choice. For a table, that of each
+        attribute: all answers of a person together have it times the number of attributes.
     levels : mapping of str to float
         Instead of `epsilon`: a menu of levels with an epsilon each.
     level : str or array-like of str
@@ -47,11 +47,11 @@ def ask(
     values : sequence, int, Domain or Range; for a table a mapping of them by column, or a Schema
         The possible answers, declared beforehand; a `Range` for numbers whose mean is wanted.
     name : str, optional
-        What was asked; taken from the column where it has a name.
+        What was asked; by default the name of the column, if it has one.
     missing : {"refuse", "value", "public"}
         What a missing answer is, where `values` does not say it; see `Domain`.
     public_data : bool
-        Allows leaving `values` out: they are then read off the data.
+        Allows leaving `values` out: they are then inferred from the answers.
 
     Returns
     -------
@@ -80,8 +80,22 @@ def ask(
     many = len(answers) if hasattr(answers, "__len__") else 0
     domain = _domain(title, values, missing)
     mechanism = _mechanism(domain, many or None, epsilon, levels, level)
-    reports = mechanism.randomise(answers, level=level)
+    try:
+        reports = mechanism.randomise(answers, level=level)
+    except AnswerError as error:
+        raise AnswerError(f"{error}{_bounds_hint(domain)}") from error
     return mechanism.estimate(mechanism.aggregate(reports))
+
+
+def _bounds_hint(domain: Domain) -> str:
+    """What to give instead, where two numbers may have been meant as bounds."""
+    numbers = [value for value in domain.labels if isinstance(value, (int, float))]
+    if domain.edges is not None or domain.size != 2 or len(numbers) != 2:
+        return ""
+    low, high = sorted(numbers)
+    if high - low <= 1:  # 0 and 1 stand for no and yes
+        return ""
+    return f"; for the mean of a number between them, give values=sv.Range('name', {low}, {high})"
 
 
 def _domain(title: Any, values: Values, missing: Missing) -> Domain:

@@ -241,8 +241,8 @@ class Collection(ABC):
         """The same collection, counting and estimating only the values at these positions."""
         if candidates is not None:
             raise ParameterError(
-                f"{self.id!r} cannot count some values alone; leave values out, and take what you "
-                "need from the estimate"
+                f"{self.id!r} cannot count some values alone; leave values= (--candidates) out, "
+                "and look them up in the estimate"
             )
         return self
 
@@ -314,7 +314,7 @@ class Collection(ABC):
         if collection != self.id:
             raise DigestError(
                 f"these belong to {collection!r}, but {self.id!r} is expected; "
-                "use the study they were collected under"
+                "use the study and the question they were collected under"
             )
         if digest != self.digest:
             raise DigestError(

@@ -27,7 +27,7 @@ class Range(Attribute):
     name : str
         What is asked.
     low, high : float
-        Public, finite bounds, declared beforehand and never read off the answers.
+        Public, finite bounds, declared beforehand and never inferred from the answers.
     clip : bool
         Whether numbers outside are moved to the nearest bound; otherwise they are refused.
     missing : {"refuse", "public"}

@@ -164,8 +164,9 @@ class Text(Attribute):
         for row, answer in zip(places, column.tolist(), strict=True):
             if is_missing(answer):
                 raise AnswerError(
-                    f"the answer at row {row} is missing, and dropping people by their answer "
-                    'would leak it; give the empty text "", which is randomised like any answer'
+                    f"the answer at row {row} is missing, and leaving people out because "
+                    'of it would reveal that; give the empty text "", which is randomised like any '
+                    "answer"
                 )
             if not isinstance(answer, str):
                 raise AnswerError(f"the answer {answer!r:.80} (row {row}) is not a text")

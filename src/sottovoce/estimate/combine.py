@@ -58,7 +58,7 @@ def combine(
     estimates : sequence or mapping of Estimate
         Unbiased estimates of the same question, of people who are in one group each.
     method : str
-        A name of this module's table.
+        How groups are weighted; the table of `sottovoce.estimate.combine` has the names.
 
     Returns
     -------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..checks import label_words, printable
+from ..checks import label_words, printable, text_width
 from ..errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def to_text(estimate: Estimate) -> str:
     low, high = columns["low"], columns["high"]
     shown = min(estimate.values.size, 20)
     labels = [label_words(label) for label in estimate.labels[:shown]]
-    width = max(map(len, ["value", *labels]))
+    width = max(map(text_width, ["value", *labels]))
     tested = columns.get("p_value")
     lines = [_title(estimate)]
     what = "difference" if estimate.unit == "points" else "estimate"
@@ -96,7 +96,9 @@ def to_text(estimate: Estimate) -> str:
     title = f"{'95 % interval':^{left + len(' to ') + right}}{end}"
     lines.append(f"{'value':<{width}}  {what:>{room}}  {title}".rstrip())
     lines += [
-        f"{label:<{width}}  {value[k]:>{room}}  {least[k]:>{left}} to {most[k]:>{right}}"
+        label
+        + " " * (width - text_width(label))
+        + f"  {value[k]:>{room}}  {least[k]:>{left}} to {most[k]:>{right}}"
         + ("" if tested is None else f"   {p_value_words(tested[k])}")
         for k, label in enumerate(labels)
     ]

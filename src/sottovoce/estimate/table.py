@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import checked_count
+from ..domain.columns import first_few
 from ..domain.values import Attribute
 from ..errors import EstimateError, ParameterError
 from . import display
@@ -168,7 +169,9 @@ class Table(Cells):
             raise ParameterError(f"names are {names!r}; give a list of some of {self.names}")
         for name in names:
             if name not in self.names:
-                raise ParameterError(f"there is no attribute {name!r}; there are {self.names}")
+                raise ParameterError(
+                    f"there is no attribute {name!r}; choose from {first_few(self.names)}"
+                )
         if len(set(names)) != len(names):
             raise ParameterError(f"{list(names)} names an attribute twice")
         return [self.names.index(name) for name in names]

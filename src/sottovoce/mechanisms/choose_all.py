@@ -42,6 +42,7 @@ from .mechanism import Method
 from .registry import pure_by_id
 
 NOTHING_ELSE = "nothing else"
+_MOST_LOOKED_AT = 4  # options of each set, in an audit: among rare outcomes, chance would choose
 
 
 @dataclass(frozen=True, init=False)
@@ -193,15 +194,16 @@ class ChooseAll(PureMechanism):
         return self.inner.decode_steps(n)
 
     def outcomes(self, reports: Reports, x: Any, y: Any) -> NDArray[Any]:
+        """What a report supports of the options that one set lacks, and of "nothing else"."""
         first, second = self.domain.words([x, y])[0].tolist()
-        pair = self._option_of(first, second), self._option_of(second, first)
-        return self.inner.outcomes(replace(reports, collection=self.inner.id), *pair)
-
-    def _option_of(self, chosen: int, other: int) -> Any:
-        """An option of one set that the other lacks, or "nothing else"."""
-        only = chosen & ~other
-        where = (only & -only).bit_length() - 1 if only else self.domain.size
-        return self.inner.domain.values[where]
+        codes = [
+            v
+            for only in (first & ~second, second & ~first)
+            for v in [v for v in range(len(self.domain.values)) if only >> v & 1][:_MOST_LOOKED_AT]
+        ]
+        if first == second or first.bit_count() != second.bit_count():
+            codes.append(len(self.domain.values))
+        return self.supports(reports.columns, np.array(codes, np.int64))
 
     # --- what the laws need ---------------------------------------------------------------------
 

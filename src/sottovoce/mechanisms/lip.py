@@ -74,7 +74,7 @@ class LIP(ChannelMechanism):
         One of "optimal", "symmetric", "opt-ldp", "context-free-ldp", "jiang-theorem2",
         "mmse-optimal" and "a-optimal".
     fingerprint : str, optional
-        Of the channel, where it was found by optimisation; another one is refused.
+        Fingerprint of the channel, where it was found by optimisation; another one is refused.
 
     Examples
     --------

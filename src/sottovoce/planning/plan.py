@@ -110,7 +110,7 @@ class Plan:
         shown += [x for x in local[:1] if x not in shown]
         times = [x.std_error / best.std_error if fixed else x.n / best.n for x in shown]
         ratios = [f"{x.name} {ratio:.3g}" for x, ratio in zip(shown, times, strict=True)]
-        what = "has the least error" if fixed else "needs the fewest people"
+        what = "has the lowest error" if fixed else "needs the fewest people"
         words = f"Here {best.name} {what}; in multiples of it: {', '.join(ratios)}."
         sampled = [x for x in (best, *shown) if x.provided]
         if sampled:
@@ -236,8 +236,8 @@ def plan(
     error : float, optional
         Target standard error: of an average fraction, or of the mean in its own units.
     delta : float
-        Of the promises, 0 or more; the local designs promise with 0 in any case. Above 0, and with
-        one epsilon for everyone, secure protocols are ranked beside them.
+        Delta of the promises, 0 or more; the local designs promise with 0 in any case. Above 0, and
+        with one epsilon for everyone, secure protocols are ranked beside them.
     attributes : sequence of int, optional
         Instead of `d`: how many values each attribute of a record has; `epsilon` is then that of
         an attribute on average, and the designs promise different things (see their guarantees).
@@ -291,7 +291,7 @@ def plan(
     good = [x for x in designs if error is None or x.std_error <= error * (1 + 1e-9)]
     if not good:
         aim = "can be drawn" if error is None else f"reaches a standard error of {error!r}"
-        least = f"; the least is {min(x.std_error for x in designs):.3g}" if designs else ""
+        least = f"; the lowest is {min(x.std_error for x in designs):.3g}" if designs else ""
         remedies = {
             "ask more people": n is not None,
             "choose a larger epsilon": bool(menu),

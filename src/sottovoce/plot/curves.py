@@ -218,7 +218,7 @@ def plan(what: Plan, *, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
         if asked.error is not None:
             ax.axhline(asked.error, color=GREY, linewidth=1, linestyle="--")
             ax.annotate(
-                "wanted", (0.02, asked.error), xycoords=("axes fraction", "data"), va="bottom"
+                "target", (0.02, asked.error), xycoords=("axes fraction", "data"), va="bottom"
             )
     by_epsilon.set_xticks([0.1, 0.2, 0.5, 1, 2, 4, 8], ["0.1", "0.2", "0.5", "1", "2", "4", "8"])
     by_epsilon.minorticks_off()

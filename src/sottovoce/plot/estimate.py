@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 40
 _TAIL_ROWS, _GAP = 9.0, 0.4
-_ROW, _AROUND = 0.30, 1.45  # inches
+_ROW, _TALL_ROW, _AROUND = 0.30, 0.42, 1.45  # inches
 
 
 def estimate(
@@ -92,11 +92,10 @@ def estimate(
     clear = _clear_of_zero(what, confidence, size if many else 1)
     order = _rank(what) if many or sort else np.arange(size)
     rows = top + _TAIL_ROWS if many else size
-    ax = paint.axes(ax, _ROW * rows + _AROUND)
-
     shown = order[:top] if many else order
-    entries = _bars(ax, what, shown, clear, true, (confidence, level))
     labels = [paint.two_lines(what.labels[k]) for k in shown.tolist()]
+    ax = paint.axes(ax, (_TALL_ROW if "\n" in "".join(labels) else _ROW) * rows + _AROUND)
+    entries = _bars(ax, what, shown, clear, true, (confidence, level))
     paint.value_labels(ax, labels, rows)
     if many:
         band = _tail(ax, what, order[top:], top, clear, true, confidence)

@@ -72,8 +72,10 @@ def heatmap(
     low, high = (
         end.reshape(table.shape) for end in joint.interval(confidence, simultaneous=simultaneous)
     )
+    names = [paint.two_lines(x, 24) for x in down.labels]
     if ax is None:
-        width = min(12.0, 3.4 + 1.9 * _INCHES * across.size)
+        longest = max(len(line) for name in names for line in name.splitlines() or [""])
+        width = min(12.0, 3.4 + 1.9 * _INCHES * across.size + max(0, longest - 10) * _INCHES / 6)
         height = min(14.0, 2.2 + 1.25 * _INCHES * down.size)
         ax = paint.panels(size=(max(width, 5.5), height))[0]
     most = float(max(np.nanmax(np.abs(table)), 1e-12))
@@ -82,7 +84,7 @@ def heatmap(
     colours, least = ("RdBu", -most) if negative else ("Blues", 0.0)
     image = ax.imshow(table, aspect="auto", cmap=colours, vmin=least, vmax=most)
     ax.set_xticks(range(across.size), [paint.two_lines(x, 14) for x in across.labels])
-    ax.set_yticks(range(down.size), [paint.two_lines(x, 24) for x in down.labels])
+    ax.set_yticks(range(down.size), names)
     if max(len(str(x)) for x in across.labels) * across.size > 60:
         ax.tick_params(axis="x", rotation=35)
         for label in ax.get_xticklabels():
@@ -108,6 +110,9 @@ def heatmap(
     level = level.replace("interval", "intervals")
     notes = [level] if table.size <= _MOST_NUMBERS or unclear else []
     notes += ["hatched: may be 0"] * unclear
+    engine, figure = ax.figure.get_layout_engine(), ax.get_figure(root=True)
+    if engine is not None and figure is not None:  # so that the title knows the width there is
+        engine.execute(figure)
     paint.title(ax, joint.name, paint.reports(joint), joint.method, promised, *notes)
     return ax
 

@@ -142,7 +142,8 @@ def title(ax: Axes, name: str, *facts: str) -> None:
     """The name, and below it the facts about the estimate."""
     _keep_inside(ax)  # first, so that title and legend know the width there is
     width = max(16, min(50, int(0.15 * 72 * ax.bbox.width / ax.figure.dpi)))
-    known = textwrap.wrap(printable(", ".join(filter(None, facts))), width)
+    words = printable(", ".join(filter(None, facts))).replace(" = ", "\u00a0=\u00a0")
+    known = [line.replace("\u00a0", " ") for line in textwrap.wrap(words, width)]
     ax.set_title(
         "\n".join([two_lines(name, width) or "Estimate", *known]), loc="left", fontsize="medium"
     )

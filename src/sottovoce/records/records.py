@@ -70,15 +70,15 @@ class Records(Collection):
     epsilon_average : float, optional
         Budget per reported attribute; a person's total is this times their number.
     levels : mapping of str to float, optional
-        Instead of one: the privacy levels that people choose from, with the budget of each. Which
-        level someone chose is public.
+        Instead of `epsilon_average`: the privacy levels that people choose from, with the budget of
+        each. Which level someone chose is public.
     rate : float
         The probability with which someone who is asked reports at all; 1 for everyone.
     public : bool
         Whether everyone's allocation is sent along; hidden by default.
     floor : float, optional
-        The least budget of an attribute: by default 0 with hidden divisions, and .5 with public
-        ones (or the least `epsilon_average`, where that is less).
+        The smallest budget of an attribute: by default 0 with hidden allocations, and 0.5 with
+        public ones (or the smallest `epsilon_average`, if that is less).
     name : str
         What a study calls these records.
     study : bytes, optional

@@ -63,7 +63,7 @@ class TSS(Sampling):
     selection : {"uniform", "adaptive"}
         How the items are chosen.
     gamma : float, optional
-        Of adaptive selection.
+        How much adaptive selection favours a person's own item.
     collusion : int, optional
         φ, the largest number of users who work together, 1 or more: an elected user counts as one.
         It makes the protocol TSS'. Without it an item that few people report may be open to its

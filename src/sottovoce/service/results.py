@@ -17,8 +17,8 @@ from .static import Bundle
 _LOOKING = (
     "You may look as often as you like. Every report was randomised on the participant's own "
     "device before it was sent, and what is promised to them holds for the report itself, whatever "
-    "is computed from it and however often. So looking at the estimate while it fills costs nobody "
-    "any privacy. It can still mislead you: a study that stops when a result looks good has "
+    "is computed from it and however often. So watching the estimates while reports come in costs "
+    "nobody any privacy. It can still mislead you: a study that stops when a result looks good has "
     "intervals that cover the truth too rarely. Decide beforehand when to stop."
 )
 _NOT_PROMISED = (

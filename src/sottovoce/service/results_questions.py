@@ -303,6 +303,7 @@ def _joint(number: int, collection: Collection, estimates: Estimates, pair: str)
         f'<h3>Two attributes together</h3>{form}<p class="quiet">{safe(caption)}:</p>'
         f"{_wide(caption, f'{heat}</table>')}"
         f'<p class="quiet">Method: {safe(table.method)}.</p>'
+        f"<p>Assuming: {safe(table.assuming)}.</p>"
     )
 
 

@@ -26,6 +26,7 @@ from functools import cached_property
 from typing import Any
 
 from ..contract.collection import canonical_digest
+from ..domain.columns import first_few
 from ..errors import StudyError
 from ..files import read_file, whole_file
 from ..sharing.masks import KEY_BYTES, derive_key
@@ -257,7 +258,7 @@ class Roster:
 
     def _place(self, name: str) -> tuple[Party, range]:
         if name not in self._places:
-            raise StudyError(f"{name!r} is not in the roster")
+            raise StudyError(f"{name!r} is not in the roster, which has {first_few(self._places)}")
         return self._places[name]
 
     def holder(self, keys: KeyPair) -> Party:

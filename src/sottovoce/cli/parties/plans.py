@@ -38,7 +38,7 @@ _SKEW = 120.0  # seconds by which two clocks may differ without a word
 @guarantee_option
 @json_output
 def plan(study_path: Path, rows: str | None, output: Output) -> None:
-    """Show what a study releases, how precisely, and at which cost.
+    """Show what a study releases, how precisely, and at what cost.
 
     No data is read. Everyone compares the digest over another channel, such as the telephone,
     before the run: whoever distributed the file could have put other keys into it.

@@ -38,7 +38,13 @@ if TYPE_CHECKING:
 @study_argument
 @playing_options
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", type=PORT, default=8765, show_default=True, help="0: any that is free.")
+@click.option(
+    "--port",
+    type=PORT,
+    default=8765,
+    show_default=True,
+    help="Port to listen on; 0 for any that is free.",
+)
 @click.option("--tls", is_flag=True, help="Mutual TLS also on this machine; elsewhere always.")
 @click.option(
     "--gather", type=SECONDS, default=3600.0, show_default=True, help="Seconds to wait for parties."

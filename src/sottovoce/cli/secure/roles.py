@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 @click.command()
 @party_options
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", type=PORT, default=8765, show_default=True, help="0: any that is free.")
+@click.option(
+    "--port",
+    type=PORT,
+    default=8765,
+    show_default=True,
+    help="Port to listen on; 0 for any that is free.",
+)
 @click.option("--certificate", type=PATH, metavar="FILE", help="For TLS; needed beyond localhost.")
 @click.option("--certificate-key", type=PATH, metavar="FILE", help="Its private key.")
 @click.option(

@@ -38,8 +38,12 @@ NAMES = ("binomial", "dpdg", "dummies", "suppressed", "dpds", "tss", "dpcs")
 
 #: The parameters of protocols.
 protocol_options = together(
-    click.option("--epsilon", type=REAL, help="Of the promise; for sampling: plans the rate."),
-    click.option("--delta", type=REAL, help="Of the promise; 1e-6 by default."),
+    click.option(
+        "--epsilon",
+        type=REAL,
+        help="Epsilon of the promise; for sampling, the rate is planned from it.",
+    ),
+    click.option("--delta", type=REAL, help="Delta of the promise; 1e-6 by default."),
     click.option("--rate", type=REAL, metavar="P", help="Probability of being sampled."),
     click.option(
         "--count",
@@ -56,9 +60,16 @@ protocol_options = together(
     ),
     click.option("--report", type=REAL, metavar="A", help="tss: fraction of the items to report."),
     click.option(
-        "--selection", type=click.Choice(["uniform", "adaptive"]), help="tss: of these items."
+        "--selection",
+        type=click.Choice(["uniform", "adaptive"]),
+        help="tss: how these items are chosen.",
     ),
-    click.option("--gamma", type=REAL, metavar="G", help="tss: of adaptive selection."),
+    click.option(
+        "--gamma",
+        type=REAL,
+        metavar="G",
+        help="tss: how much adaptive selection favours a person's own item.",
+    ),
     click.option("--committee", type=INT, metavar="K", help="tss: size of a committee."),
 )
 

@@ -81,7 +81,8 @@ def show_estimate(
         return
     order = list(range(len(rows)))
     if sort or len(rows) > MOST_ROWS:
-        order.sort(key=lambda k: -abs(rows[k]["estimate"]))
+        size = float if estimate.fractions else abs  # a fall is as large as a rise
+        order.sort(key=lambda k: -size(rows[k]["estimate"]))
     order = order[:MOST_ROWS]
     if not sort:
         order.sort()

@@ -145,7 +145,7 @@ table_options = together(
         "--separator",
         default=",",
         metavar="SIGN",
-        help="Sign between the cells of a CSV file: ';', '|' or tab; a comma by default.",
+        help="What separates the cells of a CSV file: ';', '|' or tab; a comma by default.",
     ),
     click.option(
         "--encoding",

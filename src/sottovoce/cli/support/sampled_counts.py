@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @click.command("sampled-counts")
-@click.option("--epsilon", type=REAL, help="Of the promise.")
-@click.option("--delta", type=REAL, help="Of the promise.")
+@click.option("--epsilon", type=REAL, help="Epsilon of the promise.")
+@click.option("--delta", type=REAL, help="Delta of the promise.")
 @click.option(
     "--count",
     type=INT,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     default=0,
     show_default=True,
     metavar="N",
-    help="Holders who tell their coins to someone who sees the counts.",
+    help="Holders who reveal whether they were sampled to someone who sees the counts.",
 )
 @click.option(
     "--rounds",
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 def sampled_counts(output: Output, **numbers: Any) -> None:
     """The exact counts of a secret sample.
 
-    What hides a holder are the coins of the others.
+    What hides a person is the randomness of who else was sampled.
 
     Give three of --epsilon, --delta, --count and --rate; the fourth is computed, exactly and on
     the safe side: the delta, the epsilon, the smallest count, or the largest rate.

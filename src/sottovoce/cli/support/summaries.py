@@ -101,7 +101,7 @@ summary_options = together(
     click.option(
         "--for-population",
         is_flag=True,
-        help="Errors include the sampling of people, if they are a random sample.",
+        help="Add the sampling error, if these people are a random sample.",
     ),
     click.option(
         "--population-size",

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import click
 
-_SAME = {"n": "people", "level": "levels", "epsilon_average": "epsilon"}
+_SAME = {"n": "people", "rates": "rate", "level": "levels", "epsilon_average": "epsilon"}
 _OF_STUDIES = {
     name: f"--{name}"
     for name in (

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...contract.collection import Columns
 from ...contract.sparse import Sparse, count_rows
+from ...domain.columns import first_few
 from ...errors import EstimateError, ParameterError
 from ...estimate.cells import Repetitions, product_labels, spread_of
 from ...estimate.intervals import Floats
@@ -91,7 +92,9 @@ def positions(records: Records, attributes: Sequence[str]) -> list[int]:
     places = []
     for name in attributes:
         if name not in records.names:
-            raise ParameterError(f"there is no attribute {name!r}; there are {records.names}")
+            raise ParameterError(
+                f"there is no attribute {name!r}; choose from {first_few(records.names)}"
+            )
         places.append(records.names.index(name))
     if len(set(places)) != len(places):
         raise ParameterError(f"attributes {list(attributes)} name one twice")

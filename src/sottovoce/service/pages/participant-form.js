@@ -162,12 +162,15 @@ function textField(domain, name, title) {
   const { input, hint, box } = typedField(name, title, AS_TYPED, words);
   const error = element("p", { class: "error", role: "status" });
   box.append(error);
-  input.addEventListener("input", () => {
-    const fault = domain.fault(input.value);
-    error.textContent = fault && `${fault[0].toUpperCase()}${fault.slice(1)}.`;
-  });
+  const fault = () => {
+    const words = domain.fault(input.value);
+    return words && `${words[0].toUpperCase()}${words.slice(1)}.`;
+  };
+  input.addEventListener("input", () => (error.textContent = fault()));
   const read = () => {
-    if (domain.fault(input.value)) throw new MissingAnswer(title, input, hint.textContent);
+    const why = fault();
+    error.textContent = "";
+    if (why) throw new MissingAnswer(title, input, why);
     return input.value;
   };
   return { box, read };
@@ -222,7 +225,7 @@ function numberField(domain, name, title, low, high, whole) {
     const typed = input.value.trim().replace("\u2212", "-");
     if (typed === "" && domain.missing !== "refuse") return null;
     if (typed !== "" && (!(whole ? WHOLE : DECIMAL).test(typed) || THOUSANDS.test(typed))) {
-      const unclear = `“${typed}” is not clear: write digits, without a sign between thousands. `;
+      const unclear = `“${typed}” is not clear: write digits, without a thousands separator. `;
       throw new MissingAnswer(title, input, unclear + hint.textContent);
     }
     const answer = typed === "" ? NaN : Number(typed.replace(",", "."));
@@ -236,7 +239,8 @@ function numberField(domain, name, title, low, high, whole) {
 
 export class MissingAnswer extends Error {
   constructor(title, input, hint = "") {
-    super(`Please answer “${title}”. ${hint}`);
+    const typed = input.type === "text" && input.value.trim() !== "";
+    super(`Please ${typed ? "correct" : "answer"} “${title}”. ${hint}`);
     this.input = input;
   }
 }
