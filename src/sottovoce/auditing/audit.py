@@ -36,7 +36,7 @@ from .finding import AuditError, Finding
 
 __all__ = ["AuditError", "Finding", "audit"]
 
-Note = Callable[[int], None]  # is told of each batch of reports
+Note = Callable[[int], None]  # called with how many reports a batch has
 
 _BATCH = 1 << 16
 _CHOOSING = 0.15  # of the trials order outcomes, as many choose the event, the others test it
