@@ -7,8 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.signal import convolve2d
+from scipy.stats import multinomial
 
 import sottovoce as sv
+from sottovoce.contract.aggregate import Aggregate
+from sottovoce.estimate import contrasts
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.intervals import ScoreInterval
 from sottovoce.mechanisms.linear import LinearMechanism
@@ -100,6 +104,7 @@ def test_planted_fault_combinations_by_correlations_at_the_estimate(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(ScoreInterval, "needs_testing", lambda self, reports: False)
+    monkeypatch.setattr(contrasts, "_contrast_variance", lambda *terms: np.zeros(1))
     assert combination_coverage(FEW_REPORTS[4], 1) < 0.7
     assert combination_coverage(sv.ProjectiveGeometryResponse(4, epsilon=0.5, order=2), 1) < 0.7
     assert mean_coverage(sv.HadamardResponse(4, epsilon=1.0), 2) < 0.9
@@ -142,3 +147,40 @@ def test_many_reports_are_not_tested_at_the_most_noise() -> None:
     )
     width = [float(np.ptp(e.contrast({3: 1, 4: -1}).interval())) for e in (few, many)]
     assert width[1] < width[0]
+
+
+def unequal_weights_coverage(people: int, held: tuple[int, int], confidence: float) -> float:
+    """Of f_0 + 2 f_1, where so many hold these values and all others hold one of 98 others."""
+    mechanism = sv.GRR(100, epsilon=0.5)
+    p, q = float(mechanism.p), float(mechanism.q)
+    laws = ((p, q), (q, p), (q, q))
+    true = (held[0] + 2 * held[1]) / people
+    chances = np.ones((1, 1))
+    for many, (first, second) in zip((*held, people - sum(held)), laws, strict=True):
+        size = range(many + 1)
+        each = [1 - first - second, first, second]
+        own = [[multinomial.pmf([many - a - b, a, b], many, each) for b in size] for a in size]
+        chances = convolve2d(chances, np.array(own))
+    covered = 0.0
+    for (a, b), chance in np.ndenumerate(chances):
+        if a + b <= people:
+            tables = {mechanism.table: np.array([a, b, people - a - b, *[0] * 97])}
+            counts = Aggregate(mechanism.id, mechanism.digest, tables, people, people)
+            low, high = mechanism.estimate(counts).contrast({0: 1, 1: 2}).interval(confidence)
+            covered += chance * (low[0] - 1e-9 <= true <= high[0] + 1e-9)
+    return covered
+
+
+HELD = ((20, 1), (20, 0), (7, 7), (0, 0))
+
+
+@pytest.mark.parametrize("held", HELD)
+def test_unequal_weights_of_rare_counts_cover_exactly(held: tuple[int, int]) -> None:
+    assert unequal_weights_coverage(21, held, 0.99) >= 0.985
+
+
+def test_planted_fault_weights_put_together_from_intervals_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(contrasts, "_contrast_variance", lambda *terms: np.zeros(1))
+    assert max(unequal_weights_coverage(21, held, 0.99) for held in HELD[:2]) < 0.95
