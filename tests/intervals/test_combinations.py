@@ -12,13 +12,13 @@ from scipy.stats import multinomial
 
 import sottovoce as sv
 from sottovoce.contract.aggregate import Aggregate
-from sottovoce.estimate import contrasts
+from sottovoce.estimate import contrasts, ordered
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.intervals import ScoreInterval
 from sottovoce.mechanisms.linear import LinearMechanism
 
 from .enumerate import estimates
-from .exact import LEAST
+from .exact import LEAST, count_law, holders
 
 pytestmark = pytest.mark.filterwarnings("ignore::sottovoce.errors.UselessEstimateWarning")
 
@@ -105,6 +105,7 @@ def test_planted_fault_combinations_by_correlations_at_the_estimate(
 ) -> None:
     monkeypatch.setattr(ScoreInterval, "needs_testing", lambda self, reports: False)
     monkeypatch.setattr(contrasts, "_contrast_variance", lambda *terms: np.zeros(1))
+    monkeypatch.setattr(ordered, "_risen", lambda *terms: (0.0, 0.0))
     assert combination_coverage(FEW_REPORTS[4], 1) < 0.7
     assert combination_coverage(sv.ProjectiveGeometryResponse(4, epsilon=0.5, order=2), 1) < 0.7
     assert mean_coverage(sv.HadamardResponse(4, epsilon=1.0), 2) < 0.9
@@ -184,3 +185,32 @@ def test_planted_fault_weights_put_together_from_intervals_alone(
 ) -> None:
     monkeypatch.setattr(contrasts, "_contrast_variance", lambda *terms: np.zeros(1))
     assert max(unequal_weights_coverage(21, held, 0.99) for held in HELD[:2]) < 0.95
+
+
+def rare_score_coverage(d: int, epsilon: float, people: int) -> float:
+    """The least over how many have the only score that is not 0: few of their reports say so."""
+    mechanism = sv.GRR(d, epsilon=epsilon)
+    laws = {held: count_law(mechanism, people, held) for held in holders(people)}
+    covered = dict.fromkeys(laws, 0.0)
+    for c in range(people + 1):
+        if max(law[c] for law in laws.values()) > 1e-9:
+            tables = {mechanism.table: np.array([people - c, *[0] * (d - 2), c])}
+            counts = Aggregate(mechanism.id, mechanism.digest, tables, people, people)
+            low, high = mechanism.estimate(counts).mean([*[0] * (d - 1), 10]).interval()
+            for held, law in laws.items():
+                inside = low[0] - 1e-9 <= 10 * held / people <= high[0] + 1e-9
+                covered[held] += float(law[c]) * inside
+    return min(covered.values())
+
+
+RARE_SCORES = ((100, 0.5, 50), (1000, 3.0, 30), (1000, 1.0, 300), (10, 2.0, 30))
+
+
+@pytest.mark.parametrize("setting", RARE_SCORES)
+def test_means_of_rare_scores_cover_exactly(setting: tuple[int, float, int]) -> None:
+    assert rare_score_coverage(*setting) >= LEAST
+
+
+def test_planted_fault_noise_of_means_at_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ordered, "_risen", lambda *terms: (0.0, 0.0))
+    assert max(rare_score_coverage(*setting) for setting in RARE_SCORES[:3]) < 0.6
