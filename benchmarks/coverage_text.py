@@ -27,7 +27,9 @@ noise is allowed for as well: one end misses more often than the other, and they
 Sums and other combinations of values are tested in the same way, at the largest noise that answers
 with this combination can have. With more than 20 reports, or more than 200 under Hadamard response,
 projective geometry response and LIP, combinations with different weights are put together from the
-intervals of the values and their correlations, as estimated. The last table tests both.
+intervals of the values and their correlations, as estimated, but no side is shorter than a normal
+interval's. Means of scores have normal intervals that allow for the noise of people with extreme
+scores. The last table tests these, too.
 
 ## Single counts, computed exactly
 

@@ -7,14 +7,19 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.signal import convolve2d
+from scipy.stats import multinomial
 
 import sottovoce as sv
+from sottovoce.contract.aggregate import Aggregate
+from sottovoce.estimate import contrasts, ordered
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.intervals import ScoreInterval
 from sottovoce.mechanisms.linear import LinearMechanism
+from sottovoce.testing import seeded
 
 from .enumerate import estimates
-from .exact import LEAST
+from .exact import LEAST, count_law, holders
 
 pytestmark = pytest.mark.filterwarnings("ignore::sottovoce.errors.UselessEstimateWarning")
 
@@ -100,6 +105,8 @@ def test_planted_fault_combinations_by_correlations_at_the_estimate(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(ScoreInterval, "needs_testing", lambda self, reports: False)
+    monkeypatch.setattr(contrasts, "_contrast_variance", lambda *terms: np.zeros(1))
+    monkeypatch.setattr(ordered, "_risen", lambda *terms: (0.0, 0.0))
     assert combination_coverage(FEW_REPORTS[4], 1) < 0.7
     assert combination_coverage(sv.ProjectiveGeometryResponse(4, epsilon=0.5, order=2), 1) < 0.7
     assert mean_coverage(sv.HadamardResponse(4, epsilon=1.0), 2) < 0.9
@@ -142,3 +149,87 @@ def test_many_reports_are_not_tested_at_the_most_noise() -> None:
     )
     width = [float(np.ptp(e.contrast({3: 1, 4: -1}).interval())) for e in (few, many)]
     assert width[1] < width[0]
+
+
+def unequal_weights_coverage(people: int, held: tuple[int, int], confidence: float) -> float:
+    """Of f_0 + 2 f_1, where so many hold these values and all others hold one of 98 others."""
+    mechanism = sv.GRR(100, epsilon=0.5)
+    p, q = float(mechanism.p), float(mechanism.q)
+    laws = ((p, q), (q, p), (q, q))
+    true = (held[0] + 2 * held[1]) / people
+    chances = np.ones((1, 1))
+    for many, (first, second) in zip((*held, people - sum(held)), laws, strict=True):
+        size = range(many + 1)
+        each = [1 - first - second, first, second]
+        own = [[multinomial.pmf([many - a - b, a, b], many, each) for b in size] for a in size]
+        chances = convolve2d(chances, np.array(own))
+    covered = 0.0
+    for (a, b), chance in np.ndenumerate(chances):
+        if a + b <= people:
+            tables = {mechanism.table: np.array([a, b, people - a - b, *[0] * 97])}
+            counts = Aggregate(mechanism.id, mechanism.digest, tables, people, people)
+            low, high = mechanism.estimate(counts).contrast({0: 1, 1: 2}).interval(confidence)
+            covered += chance * (low[0] - 1e-9 <= true <= high[0] + 1e-9)
+    return covered
+
+
+HELD = ((20, 1), (20, 0), (7, 7), (0, 0))
+
+
+@pytest.mark.parametrize("held", HELD)
+def test_unequal_weights_of_rare_counts_cover_exactly(held: tuple[int, int]) -> None:
+    assert unequal_weights_coverage(21, held, 0.99) >= 0.985
+
+
+def test_planted_fault_weights_put_together_from_intervals_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(contrasts, "_contrast_variance", lambda *terms: np.zeros(1))
+    assert max(unequal_weights_coverage(21, held, 0.99) for held in HELD[:2]) < 0.95
+
+
+def rare_score_coverage(d: int, epsilon: float, people: int) -> float:
+    """The least over how many have the only score that is not 0: few of their reports say so."""
+    mechanism = sv.GRR(d, epsilon=epsilon)
+    laws = {held: count_law(mechanism, people, held) for held in holders(people)}
+    covered = dict.fromkeys(laws, 0.0)
+    for c in range(people + 1):
+        if max(law[c] for law in laws.values()) > 1e-9:
+            tables = {mechanism.table: np.array([people - c, *[0] * (d - 2), c])}
+            counts = Aggregate(mechanism.id, mechanism.digest, tables, people, people)
+            low, high = mechanism.estimate(counts).mean([*[0] * (d - 1), 10]).interval()
+            for held, law in laws.items():
+                inside = low[0] - 1e-9 <= 10 * held / people <= high[0] + 1e-9
+                covered[held] += float(law[c]) * inside
+    return min(covered.values())
+
+
+RARE_SCORES = ((100, 0.5, 50), (1000, 3.0, 30), (1000, 1.0, 300), (10, 2.0, 30))
+
+
+@pytest.mark.parametrize("setting", RARE_SCORES)
+def test_means_of_rare_scores_cover_exactly(setting: tuple[int, float, int]) -> None:
+    assert rare_score_coverage(*setting) >= LEAST
+
+
+def misses_where_noise_is_only_bounded() -> int:
+    """Of 80 seeded runs, how many miss a mean that depends on one of 100 values; none holds it."""
+    mechanism, missed = sv.ProjectiveGeometryResponse(100, epsilon=2.0), 0
+    with seeded(5) as source:
+        for _ in range(80):
+            reports = mechanism.randomise(np.zeros(210, int), source=source)
+            mean = mechanism.estimate(mechanism.aggregate(reports)).mean([*[0] * 99, 10])
+            low, high = mean.interval()
+            missed += not low[0] <= 0 <= high[0]
+    return missed
+
+
+def test_means_cover_where_noise_is_only_bounded() -> None:
+    # At a coverage of .93 this fails for one seed in 30,000; the planted fault misses 3 in 10.
+    assert misses_where_noise_is_only_bounded() < 17
+
+
+def test_planted_fault_noise_of_means_at_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ordered, "_risen", lambda *terms: (0.0, 0.0))
+    assert misses_where_noise_is_only_bounded() >= 17
+    assert max(rare_score_coverage(*setting) for setting in RARE_SCORES[:3]) < 0.6

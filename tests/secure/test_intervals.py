@@ -43,6 +43,16 @@ def test_thinned_counts(kept: float) -> None:
         assert (low[0], high[0]) == (0, 35)
 
 
+@pytest.mark.parametrize(
+    ("count", "kept"), [(3_000_000, 0.001), (1_000_000, 0.0001), (2_000_000_000, 0.9)]
+)
+def test_counts_of_very_many_holders(count: int, kept: float) -> None:
+    """There the interval is almost the normal one: an integer of 32 bits must not overflow."""
+    ends = np.array(CountInterval(np.array([count]), 1, kept=kept)(0.95))[:, 0]
+    deviations = (ends - count / kept) * kept / np.sqrt(count * (1 - kept))
+    np.testing.assert_allclose(deviations, [-norm.ppf(0.975), norm.ppf(0.975)], atol=0.003)
+
+
 def test_a_normal_interval_would_fail() -> None:
     """The planted fault: Wald covers one holder as often as they are sampled."""
     counts, kept = np.arange(50), 0.1

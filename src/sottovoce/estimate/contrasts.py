@@ -12,9 +12,11 @@ intervals at the same confidence, and r their correlations,
 (the method of variance estimates recovery; Zou and Donner 2008, Statistics in Medicine 27, with
 correlations Zou 2008, section 3; with Wilson's interval it is Newcombe's of 1998). Where the
 correlations are not known, the worst case is used: the root becomes Σ |s_v|. Values with the same
-weight are one part, their sum, where that has an interval of its own (`intervals`). Correlations
-at the estimate are of no use with few reports: a contrast is then tested as a whole, as sums are,
-or has the worst case where it cannot be.
+weight are one part, their sum, where that has an interval of its own (`intervals`). The interval of
+a rare count ends close to what no report would give, however high the confidence, while several
+such counts may be too large at once: so neither side is shorter than a normal interval's.
+Correlations at the estimate are of no use with few reports: a contrast is then tested as a whole,
+as sums are, or has the worst case where it cannot be.
 
 A test inverts the interval: the p-value is one minus the confidence of the widest interval that
 leaves out zero.
@@ -195,6 +197,7 @@ def _own_interval(
         if tested is not None:
             shift = middle - float(weights[0] @ estimate.values)
             return Interval(shift + tested[0], shift + tested[1])
+    spread = float(_contrast_variance(estimate, places, factors)[0])
     factors, groups = _alike(factors)
     chosen = np.zeros((factors.size, estimate.values.size))
     chosen[:, places] = groups
@@ -209,6 +212,9 @@ def _own_interval(
         below, above = sums.values - ends.low, ends.high - sums.values
     low = _length(np.where(factors > 0, factors * below, factors * above), r)
     high = _length(np.where(factors > 0, factors * above, factors * below), r)
+    if factors.size > 1:
+        least = normal_quantile(confidence) * spread**0.5
+        low, high = max(low, least), max(high, least)
     return Interval(np.array([middle - low]), np.array([middle + high]))
 
 

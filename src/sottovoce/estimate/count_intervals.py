@@ -26,6 +26,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ..noise.binomial import at_least
 from .intervals import (
     EVEN_TAILS,
     Floats,
@@ -145,25 +146,20 @@ class GroupedCountInterval:
 
 def smallest_holders(counts: NDArray[np.int64], kept: float, tail: float) -> NDArray[np.int64]:
     """L for every count: the fewest holders for which a count this large is not too unlikely."""
-    from scipy.special import bdtrc
-
     low, high = counts - 1, np.ceil((counts + 1) / kept).astype(np.int64) + 1
     while (high - low > 1).any():  # P(≥ s) > tail at `high`, not at `low`; s itself has P = p^s
         middle = (low + high) // 2
-        likely = (counts == 0) | (bdtrc(counts - 1, np.maximum(middle, 1), kept) > tail)
-        likely &= middle >= counts
+        likely = at_least(counts, middle, kept) > tail
         low, high = np.where(likely, low, middle), np.where(likely, middle, high)
     return np.where(counts == 0, 0, high)
 
 
 def largest_holders(counts: NDArray[np.int64], kept: float, tail: float) -> NDArray[np.int64]:
     """U for every count: the most holders for which a count this small is not too unlikely."""
-    from scipy.special import bdtr
-
     low = counts.copy()
     high = np.ceil((counts + 10 - 4 * np.log(tail)) * 2 / kept).astype(np.int64)
     while (high - low > 1).any():  # P(≤ s) > tail at `low`, not at `high`
         middle = (low + high) // 2
-        likely = bdtr(counts, middle, kept) > tail
+        likely = at_least(middle - counts, middle, 1 - kept) > tail
         low, high = np.where(likely, middle, low), np.where(likely, high, middle)
     return low

@@ -9,7 +9,8 @@ report can move m̂, V its variance, N how far the noise of the reports alone re
 Drawing people, of whom only some report or are asked, adds g s² to V, where s² is the variance of
 their numbers; but people with an extreme number at a distance L may have been missed. A fraction
 d / L of them moves the mean by d, and s² to s² + d (L − s²/L) − d²: hence r = g (L − s²/L). For
-numbers that are 0 or 1 this is the interval of Wilson (1927).
+numbers that are 0 or 1 this is the interval of Wilson (1927). Where the reports of people with an
+extreme score have noise V_L > V, moving so many of them to it adds (V_L − V) / L to r as well.
 
 A weighted sum of independent means has N² = Σ ω_j² N_j² (Zou and Donner 2008, "MOVER"), where N_j
 is not limited to what numbers between the bounds can have; of very many means Bernstein's

@@ -15,8 +15,9 @@ continuity correction of `intervals`), so that they hold for few reports as well
 people adds, g per unit of variance of their answers, is not taken at the estimate, where it would
 be zero if all reports agree, but at what is tested:
 
-Mean        people with the extreme score may have been missed (`mean_intervals`); with few reports
-            it is tested as a combination of fractions (`intervals`)
+Mean        people with the extreme score may have been missed (`mean_intervals`), whose reports may
+            have more noise as well; with few reports it is tested as a combination of fractions
+            (`intervals`)
 Quantile    the cumulative fraction has the interval of a sum (`intervals`), where that is known;
             elsewhere it has the variance g q (1 − q), if that is more
 
@@ -115,11 +116,10 @@ def scored_mean(estimate: Estimate, scores: Scores | None) -> dict[str, Any]:
     vary = min(max(squares - value**2 + variance, 0.0), most)
     ends = middle + float(pull[counted].min()), middle + float(pull[counted].max())
     mean = middle + value
-    draw, centre = _draw(estimate) / bottom, middle if everyone else mean
+    draw = _draw(estimate) / bottom
     down, up = (
-        draw * rise(abs(end - mean), vary)
-        + _missed(estimate, end - centre, abs(end - mean)) / bottom
-        for end in ends
+        draw * rise(abs(end - mean), vary) + risen
+        for end, risen in zip(ends, _risen(estimate, slope, variance), strict=True)
     )
     noise = variance + _unseen(estimate) * most / bottom**2
     plain = MeanInterval(mean, noise, step / bottom, ends, down, up, draw, (estimate, scores))
@@ -165,12 +165,25 @@ def _draw(estimate: Estimate) -> float:
     return 0.0 if own is None else float(np.max(own.draw))
 
 
-def _missed(estimate: Estimate, pull: float, distance: float) -> float:
-    """The noise of holders who were not counted, per unit by which they would move the mean."""
-    own = estimate.noise_lines
-    if own is None or own.kept == 1 or distance <= 0:
-        return 0.0
-    return float(np.max(own.slope)) * pull**2 / distance
+def _risen(estimate: Estimate, weights: Floats, variance: float) -> tuple[float, float]:
+    """By how much the noise rises, per unit of the mean, towards its lowest and highest value.
+
+    At these everyone has an extreme score, and the noise is that of a combination (`intervals`).
+    """
+    own, low, high = estimate.noise_lines, float(weights.min()), float(weights.max())
+    if own is None or not low < high:
+        return 0.0, 0.0
+    line = own.combinations(weights[None], (np.array([low]), np.array([high])))
+    if line is None:
+        return 0.0, 0.0
+    at, square = float(line.values[0]), (high - low) ** 2
+    least = float(np.max(line.base))
+    most = least + float(np.max(line.slope)) + float(np.max(line.rise)) * max(1 - at, 0.0)
+    down, up = (
+        max(square * noise - variance, 0.0) / (distance * (high - low)) if distance > 0 else 0.0
+        for noise, distance in ((least, at), (most, 1 - at))
+    )
+    return down, up
 
 
 @dataclass(frozen=True, eq=False)
