@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..support.numbers import PORT, SECONDS, IntRange
+from ..support.numbers import SECONDS, IntRange
 from ..support.options import (
     PATH,
     confidence_option,
@@ -16,6 +16,7 @@ from ..support.options import (
     guarantee_option,
     json_option,
     json_output,
+    relay_place_options,
     table_options,
 )
 from .member import (
@@ -37,14 +38,7 @@ if TYPE_CHECKING:
 @click.command()
 @study_argument
 @playing_options
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option(
-    "--port",
-    type=PORT,
-    default=8765,
-    show_default=True,
-    help="Port to listen on; 0 for any that is free.",
-)
+@relay_place_options
 @click.option("--tls", is_flag=True, help="Mutual TLS also on this machine; elsewhere always.")
 @click.option(
     "--gather", type=SECONDS, default=3600.0, show_default=True, help="Seconds to wait for parties."

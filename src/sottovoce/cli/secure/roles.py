@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..support.command import Output
-from ..support.numbers import PORT, SECONDS
-from ..support.options import PATH, json_output, table_options
+from ..support.numbers import SECONDS
+from ..support.options import PATH, json_output, relay_place_options, table_options
 from .shared import Place, party_options, read_answers, relay_options, result_options
 
 if TYPE_CHECKING:
@@ -19,14 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @party_options
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option(
-    "--port",
-    type=PORT,
-    default=8765,
-    show_default=True,
-    help="Port to listen on; 0 for any that is free.",
-)
+@relay_place_options
 @click.option("--certificate", type=PATH, metavar="FILE", help="For TLS; needed beyond localhost.")
 @click.option("--certificate-key", type=PATH, metavar="FILE", help="Its private key.")
 @click.option(

@@ -10,7 +10,7 @@ import click
 
 from ...files import files_of
 from .command import Asked, Output, gather
-from .numbers import PATIENCE, REAL
+from .numbers import PATIENCE, PORT, REAL
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,6 +27,19 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
         return command
 
     return decorate
+
+
+#: Where a relay between machines listens.
+relay_place_options = together(
+    click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen."),
+    click.option(
+        "--port",
+        type=PORT,
+        default=8765,
+        show_default=True,
+        help="Port to listen on; 0 for any that is free.",
+    ),
+)
 
 
 def files_argument(command: F) -> F:
