@@ -1,9 +1,10 @@
 """Means and quantiles of answers that are numbers or carry scores.
 
-With unbiased fractions f̂, their covariance C, scores s and c the middle of the scores:
+With unbiased fractions f̂, their covariance C, scores s and c the average of the scores:
 
 Mean        c + Σ (s_v − c) f̂_v, linear and so unbiased; variance (s − c)ᵀ C (s − c), exact where C
-            is. Subtracting c uses that fractions sum to one, which their estimates need not
+            is. Subtracting c uses that fractions sum to one, which their estimates need not; of
+            all c it has the smallest noise where that of values is alike
 Part        scores for some values only give the mean of the people who have one of those:
             a ratio, c + Σ_A (s_v − c) f̂_v / Σ_A f̂_v, with the interval of Fieller (1954)
 Quantile    the first value in order at which the cumulative estimate reaches q; its interval has
@@ -34,6 +35,7 @@ from math import floor, log10, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..checks import printable
 from ..errors import EstimateError, ParameterError
@@ -45,6 +47,13 @@ if TYPE_CHECKING:
     from .estimate import Estimate
 
 Scores = Mapping[Any, float] | Sequence[float]
+
+#: Values in all cumulative fractions that a quantile looks at: where the noise of sums is known
+#: from their values, and where it is computed for each.
+_MOST_SUMMED, _MOST_SCORED = 1 << 24, 1 << 21
+_FEWEST_SUMS = 64
+#: Values whose covariances a mean uses: of more, its noise is that of its reports, where known.
+_MOST_CORRELATED = 1000
 
 
 class Quantile(NamedTuple):
@@ -97,9 +106,9 @@ def checked_fraction(q: float) -> float:
 def scored_mean(estimate: Estimate, scores: Scores | None) -> dict[str, Any]:
     """What changes in an estimate of fractions to make it one of the mean score."""
     score, counted = _scores(estimate, scores)
-    middle = float(score[counted].min() + score[counted].max()) / 2
+    middle = float(score[counted].mean())  # which makes the noise of the sum smallest
     pull = np.where(counted, score - middle, 0.0)
-    covariance = _covariance(estimate)
+    _refuse_unordered(estimate)
     top = float(pull @ estimate.values)
     everyone = bool(counted.all())
     bottom = 1.0 if everyone else float(counted @ estimate.values)
@@ -109,7 +118,13 @@ def scored_mean(estimate: Estimate, scores: Scores | None) -> dict[str, Any]:
         )
     value = top / bottom
     slope = (pull if everyone else pull - value * counted) / bottom
-    variance = max(float(slope @ covariance @ slope), 0.0)
+    line = _combination(estimate, slope)
+    covariance = None
+    if everyone and line is not None and pull.size > _MOST_CORRELATED:
+        variance = line.noise
+    else:
+        covariance = _covariance(estimate)
+        variance = max(float(slope @ covariance @ slope), 0.0)
     squares = float((pull**2) @ estimate.values) / bottom
     most = float(np.abs(pull).max()) ** 2
     step = _step(estimate) * float(np.ptp(pull if everyone else score[counted]))
@@ -119,7 +134,9 @@ def scored_mean(estimate: Estimate, scores: Scores | None) -> dict[str, Any]:
     draw = _draw(estimate) / bottom
     down, up = (
         draw * rise(abs(end - mean), vary) + risen
-        for end, risen in zip(ends, _risen(estimate, slope, variance), strict=True)
+        for end, risen in zip(
+            ends, (0.0, 0.0) if line is None else line.risen(variance), strict=True
+        )
     )
     noise = variance + _unseen(estimate) * most / bottom**2
     plain = MeanInterval(mean, noise, step / bottom, ends, down, up, draw, (estimate, scores))
@@ -129,7 +146,7 @@ def scored_mean(estimate: Estimate, scores: Scores | None) -> dict[str, Any]:
         plain = replace(plain, tested=tested)
     interval = (
         plain
-        if everyone
+        if everyone or covariance is None
         else Ratio(top, bottom, pull, counted.astype(float), covariance, step, middle, plain)
     )
     return {
@@ -165,25 +182,37 @@ def _draw(estimate: Estimate) -> float:
     return 0.0 if own is None else float(np.max(own.draw))
 
 
-def _risen(estimate: Estimate, weights: Floats, variance: float) -> tuple[float, float]:
-    """By how much the noise rises, per unit of the mean, towards its lowest and highest value.
+@dataclass(frozen=True)
+class _Combination:
+    """Σ w_v f_v at its estimate, and the noise where everyone has the least weight, or the most."""
 
-    At these everyone has an extreme score, and the noise is that of a combination (`intervals`).
-    """
+    at: float  # F, see `intervals`
+    span: float  # from the least weight to the greatest
+    noise: float
+    ends: tuple[float, float]
+
+    def risen(self, variance: float) -> tuple[float, float]:
+        """How much noise rises, per unit of the sum, towards its lowest and highest value."""
+        down, up = (
+            max(noise - variance, 0.0) / (distance * self.span) if distance > 0 else 0.0
+            for noise, distance in zip(self.ends, (self.at, 1 - self.at), strict=True)
+        )
+        return down, up
+
+
+def _combination(estimate: Estimate, weights: Floats) -> _Combination | None:
+    """What is known of a combination of values (`intervals`)."""
     own, low, high = estimate.noise_lines, float(weights.min()), float(weights.max())
     if own is None or not low < high:
-        return 0.0, 0.0
+        return None
     line = own.combinations(weights[None], (np.array([low]), np.array([high])))
     if line is None:
-        return 0.0, 0.0
+        return None
     at, square = float(line.values[0]), (high - low) ** 2
-    least = float(np.max(line.base))
-    most = least + float(np.max(line.slope)) + float(np.max(line.rise)) * max(1 - at, 0.0)
-    down, up = (
-        max(square * noise - variance, 0.0) / (distance * (high - low)) if distance > 0 else 0.0
-        for noise, distance in ((least, at), (most, 1 - at))
-    )
-    return down, up
+    least, slope = float(np.max(line.base)), float(np.max(line.slope))
+    most = least + slope + float(np.max(line.rise)) * max(1 - at, 0.0)
+    noise = least + slope * min(max(at, 0.0), 1.0)
+    return _Combination(at, high - low, square * noise, (square * least, square * most))
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,16 +260,23 @@ def category_quantile(estimate: Estimate, q: float, confidence: float) -> Quanti
     fraction = checked_fraction(q)
     unbiased = estimate._unbiased
     _refuse_unordered(unbiased)
-    size = estimate.values.size
-    lower = np.tril(np.ones((size, size)))[:-1]
-    own = unbiased.noise_lines
+    size, own = estimate.values.size, unbiased.noise_lines
+    places = _places(size, known=own is not None and own.pairs is not None)
+    lower = (np.arange(size) <= places[:, None]).astype(float)
     sums = own.sums(lower) if own is not None else None
     ends = sums(confidence) if sums else _plain_ends(unbiased, lower, fraction, confidence)
-    low = _first(ends.high >= fraction)
-    high = size - 1 - _first((ends.low <= fraction)[::-1])
-    point = min(max(_first(lower @ estimate.values >= fraction), low), high)
+    # Between places that are looked at, the interval reaches as far as it may.
+    low = np.append(-1, places)[_first(ends.high >= fraction)] + 1
+    high = np.append(places, size - 1)[places.size - _first((ends.low <= fraction)[::-1])]
+    point = min(max(_first(np.cumsum(estimate.values)[:-1] >= fraction), low), high)
     labels: Sequence[Label] = estimate.labels
     return Quantile(fraction, labels[point], labels[low], labels[high], confidence)
+
+
+def _places(size: int, *, known: bool) -> NDArray[np.int64]:
+    """The values at which cumulative fractions are looked at: all but the last, or many of them."""
+    most = max(_FEWEST_SUMS, (_MOST_SUMMED if known else _MOST_SCORED) // size)
+    return np.unique(np.linspace(0, size - 2, min(size - 1, most)).astype(np.int64))
 
 
 def _plain_ends(estimate: Estimate, lower: Floats, fraction: float, confidence: float) -> Interval:

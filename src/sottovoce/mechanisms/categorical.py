@@ -35,7 +35,7 @@ from .mechanism import TOO_SMALL, Method
 #: The words that a kernel takes, the kernel, and its arguments between answers and reports.
 Drawing = tuple[type[np.uint32] | type[np.uint64], Callable[..., Any], tuple[Any, ...]]
 
-_MOST_SCORES = 1 << 20  # answers times outputs, of which a table is made for sums of values
+_MOST_SCORES = 1 << 24  # of outputs in all combinations of values whose noise is asked for
 _FEW = 50  # reports of which a single one can still move a combination noticeably
 _STEPS = 60  # of a report, as `over_ranges` counts them: about three nanoseconds
 
@@ -92,6 +92,15 @@ class OutputMechanism(LinearMechanism):
     def tally_key(self) -> Hashable:
         return None if self.candidates is not None else self.column
 
+    def every_report(self, way: Way | None = None) -> Reports:
+        self.refuse_large(self.cells)
+        outputs = np.arange(self.cells, dtype=self.layout[0].dtype)
+        return Reports(self.id, self.digest, {self.column: outputs})
+
+
+class ScoredMechanism(OutputMechanism):
+    """A report adds a score to each combination of values; none has noise known from pairs."""
+
     def sum_line(self, values: Floats, n: float, weights: Floats, ends: Ends) -> Terms | None:
         """Base and slope as of F max s_x over the answers in the sum + (1 − F) max s_x over others.
 
@@ -101,33 +110,30 @@ class OutputMechanism(LinearMechanism):
         below it. The step is half the most that a report can move the combination, while reports
         are few.
         """
-        if self.candidates is not None or self.cells * self.domain.size > _MOST_SCORES:
+        if self.candidates is not None or not self.knows_scores(len(weights)):
             return None
-        laws = self.output_laws()
-        if laws is None:
-            return None
-        zero = self.debias(np.zeros(self.cells, np.int64), 1)
-        units = np.eye(self.cells, dtype=np.int64)
-        scores = np.stack([self.debias(unit, 1) - zero for unit in units], axis=1)
         span = ends[1] - ends[0]
-        each = weights @ scores / span[:, None]
-        noise = _noise_of(each, laws)
+        each = self.scores_of(weights) / span[:, None]
+        noise = self.noise_of(each)
         part = (weights - ends[0][:, None]) / span[:, None]
         base, slope = _line_above(part, noise)
-        error = np.sqrt(_noise_of(noise @ scores, laws).max(axis=1) / n)
+        error = np.sqrt(self.noise_of(self.scores_of(noise)).max(axis=1) / n)
         shown = np.maximum(noise @ values + 2 * error, noise.min(axis=1))
         less = shown < base + slope * np.clip((weights @ values - ends[0]) / span, 0, 1)
         step = 0.5 * np.ptp(each, axis=1) / n if n <= _FEW else None
         return np.where(less, shown, base) / n, np.where(less, 0.0, slope) / n, step
 
-    def output_laws(self) -> Floats | None:
-        """P(y|x), a row for each answer; None where the noise of sums is known without it."""
-        return None
+    @abstractmethod
+    def knows_scores(self, many: int) -> bool:
+        """Whether the scores of so many combinations can be computed in a short time."""
 
-    def every_report(self, way: Way | None = None) -> Reports:
-        self.refuse_large(self.cells)
-        outputs = np.arange(self.cells, dtype=self.layout[0].dtype)
-        return Reports(self.id, self.digest, {self.column: outputs})
+    @abstractmethod
+    def scores_of(self, weights: Floats) -> Floats:
+        """What a report of each output adds to Σ w_v f_v, a row for each row of weights."""
+
+    @abstractmethod
+    def noise_of(self, scores: Floats) -> Floats:
+        """The variance of each row of scores, given each answer."""
 
 
 class SetMechanism(LinearMechanism):
@@ -160,7 +166,7 @@ class SetMechanism(LinearMechanism):
         return Channel(self.domain.labels, self.report_names(reports), rows)
 
 
-class SetResponse(OutputMechanism, SetMechanism):
+class SetResponse(ScoredMechanism, SetMechanism):
     """The answer has a set of s of the K outputs, and the report lies in it with probability p.
 
     P(y|x) = a = p / s in the set and b = (1 − p) / (K − s) outside, p = s e^ε / (s e^ε + K − s)
@@ -200,8 +206,20 @@ class SetResponse(OutputMechanism, SetMechanism):
         a, b = self.laws
         return np.asarray(float(b) * frequencies.sum() + float(a - b) * self.holders(frequencies))
 
-    def output_laws(self) -> Floats:
-        return np.stack([self.output_law(unit) for unit in np.eye(self.domain.size)])
+    @abstractmethod
+    def score_of(self, weights: Floats) -> Floats:
+        """What a report of each output adds to Σ w_v f_v."""
+
+    def knows_scores(self, many: int) -> bool:
+        return many * self.cells <= _MOST_SCORES
+
+    def scores_of(self, weights: Floats) -> Floats:
+        return np.stack([self.score_of(row) for row in weights])
+
+    def noise_of(self, scores: Floats) -> Floats:
+        squares = np.stack([self.expected(row) for row in scores**2])
+        means = np.stack([self.expected(row) for row in scores])
+        return np.maximum(squares - means**2, 0.0)
 
     def expected(self, weights: Floats) -> Floats:
         """Σ_y w_y P(y|x) for every value."""
@@ -350,11 +368,6 @@ def _line_above(part: Floats, noise: Floats) -> tuple[Floats, Floats]:
     high = np.max(noise, axis=1, where=part >= 1, initial=0.0)
     above = noise - low[:, None] - (high - low)[:, None] * part
     return low + np.maximum(above.max(axis=1), 0.0), high - low
-
-
-def _noise_of(scores: Floats, laws: Floats) -> Floats:
-    """Variances of scores (rows, for each output) given each answer (columns)."""
-    return np.asarray(np.maximum(scores**2 @ laws.T - (scores @ laws.T) ** 2, 0.0))
 
 
 def draw_outputs(draws: Draws, codes: Codes, drawing: Drawing, out: Codes) -> None:

@@ -114,11 +114,19 @@ class HadamardResponse(SetResponse):
         return kernels.count.hadamard_values(counts, self.blocks, gaps, self.domain.size)
 
     def holders(self, frequencies: Floats) -> Floats:
+        in_block, table = self._transformed(frequencies)
+        return np.asarray((in_block + table) / 2).reshape(-1)
+
+    def score_of(self, weights: Floats) -> Floats:
+        return np.asarray(self._transformed(weights)[1].reshape(-1) / float(self._gap))
+
+    def _transformed(self, frequencies: Floats) -> tuple[Floats, Floats]:
+        """The sum of each block, and its transform."""
         table = np.zeros((self.blocks, self.block_size))
         table[self._block, self._column] = frequencies
         in_block = table.sum(axis=1, keepdims=True)
         kernels.count.walsh_hadamard(table)
-        return np.asarray((in_block + table) / 2).reshape(-1)
+        return in_block, table
 
     def support(self, counts: NDArray[Any]) -> NDArray[Any]:
         table = counts.reshape(self.blocks, self.block_size).copy()

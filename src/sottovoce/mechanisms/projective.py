@@ -157,6 +157,9 @@ class ProjectiveGeometryResponse(SetResponse, SupportMechanism):
         )
         return sums
 
+    def score_of(self, weights: Floats) -> Floats:
+        return self.holders(weights) / self.rounded[1]
+
     def covariance(self, frequencies: ArrayLike, n: int) -> Floats:
         """Exact covariance matrix; it takes d² K steps."""
         f = np.asarray(frequencies, float)

@@ -18,16 +18,17 @@ from ..domain.values import Label
 from ..errors import EstimateError, ParameterError
 from ..estimate.intervals import Floats, ScoreInterval
 from ..estimate.likelihood import Fit, em
-from .categorical import Drawing, OutputMechanism
+from .categorical import Drawing, ScoredMechanism
 from .channel import Channel
 from .linear import Size
 from .prior_channels import IntegerChannel, drawing_tables
 from .prior_estimates import fit_mixing, inverse, shrunk
 
+_MOST_SCORES = 1 << 20  # answers times outputs, whose products are computed
 _MOST_CORRELATED = 512
 
 
-class ChannelMechanism(OutputMechanism):
+class ChannelMechanism(ScoredMechanism):
     """A report is one of a few outputs, drawn from the answer's row of a channel.
 
     A subclass gives the channel in whole numbers out of 2^128 and the fractions at which its
@@ -92,8 +93,17 @@ class ChannelMechanism(OutputMechanism):
     def _tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return drawing_tables(self.integers)
 
-    def output_laws(self) -> Floats:
-        return self.matrix
+    def knows_scores(self, many: int) -> bool:
+        return bool(self.cells * self.domain.size <= _MOST_SCORES)
+
+    def scores_of(self, weights: Floats) -> Floats:
+        zero = self.debias(np.zeros(self.cells, np.int64), 1)
+        units = np.eye(self.cells, dtype=np.int64)
+        return weights @ np.stack([self.debias(unit, 1) - zero for unit in units], axis=1)
+
+    def noise_of(self, scores: Floats) -> Floats:
+        squares, means = scores**2 @ self.matrix.T, scores @ self.matrix.T
+        return np.asarray(np.maximum(squares - means**2, 0.0))
 
     @property
     def drawing(self) -> Drawing:
