@@ -79,7 +79,10 @@ def test_audits_accuse_no_more_often_than_stated() -> None:
 
 def test_all_findings_share_one_confidence() -> None:
     menu = sv.Levels.of(sv.GRR, 2, {f"level {k}": 3.0 for k in range(10)})
-    findings = sv.audit([menu, sv.GRR(2, epsilon=1.0)], trials=1000)
+    try:
+        findings = sv.audit([menu, sv.GRR(2, epsilon=1.0)], trials=1000)
+    except AuditError as accused:  # by chance, in at most 1 of 1,000 runs of this test
+        findings = list(accused.findings)
     assert [finding.comparisons for finding in findings] == [11] * 11
     for finding in findings:
         assert finding.false_alarms == DEFAULT
