@@ -315,11 +315,15 @@ class LinearMechanism(Mechanism):
                 f"errors of {self.cells:,} counts cannot be carried over one by one; at most "
                 f"{MOST_OUTPUTS:,} are"
             )
-        zero = self.debias(np.zeros(self.cells, np.int64), n)
-        units = np.eye(self.cells, dtype=np.int64)
-        linear = np.stack([self.debias(unit, n) - zero for unit in units], axis=1)
+        linear = self._linear_map(n)
         weighted = linear * variances
         return np.asarray(weighted @ linear.T if full else (weighted * linear).sum(axis=1))
+
+    def _linear_map(self, n: int) -> Floats:
+        """A: what one more in each count of n reports adds to the fractions."""
+        zero = self.debias(np.zeros(self.cells, np.int64), n)
+        units = np.eye(self.cells, dtype=np.int64)
+        return np.stack([self.debias(unit, n) - zero for unit in units], axis=1)
 
     def tiny(self) -> Self:
         return replace(self, domain=Domain(min(self.domain.size, TINY)))

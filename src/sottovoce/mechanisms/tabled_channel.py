@@ -97,9 +97,7 @@ class ChannelMechanism(ScoredMechanism):
         return bool(self.cells * self.domain.size <= _MOST_SCORES)
 
     def scores_of(self, weights: Floats) -> Floats:
-        zero = self.debias(np.zeros(self.cells, np.int64), 1)
-        units = np.eye(self.cells, dtype=np.int64)
-        return weights @ np.stack([self.debias(unit, 1) - zero for unit in units], axis=1)
+        return np.asarray(weights @ self._linear_map(1))
 
     def noise_of(self, scores: Floats) -> Floats:
         squares, means = scores**2 @ self.matrix.T, scores @ self.matrix.T
